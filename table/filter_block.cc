@@ -38,11 +38,8 @@ void FilterBlockBuilder::StartBlock(uint64_t block_offset) {
 }
 
 void FilterBlockBuilder::AddKey(std::string_view key) {
-  if (finished_) {
-    Fail("AddKey after Finish");
-  } else if (!started_) {
-    Fail("AddKey before the first StartBlock");
-  }
+  if (finished_) Fail("AddKey after Finish");
+  if (!started_) Fail("AddKey before the first StartBlock");
   if (!error_.empty()) return;
 
   keys_.append(key);

@@ -1,6 +1,5 @@
 #include "deltabloom/filter_policy.h"
 
-#include "deltabloom/filter.h"
 #include "table/small_filter.h"
 
 namespace deltabloom {

@@ -248,7 +248,8 @@ void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
                  options.keys.transform_id);
   }
   if (options.keys.seeded) {
-    StoreSipHashKey(end - FieldAt(flags, kSeedFlag), options.keys.seed);
+    StoreFixed64(end - FieldAt(flags, kSeedFlag), options.keys.seed.low);
+    StoreFixed64(end - FieldAt(flags, kSeedFlag) + 8, options.keys.seed.high);
   }
   StoreFixed32(end - kMagicAt, kMagic);
   end[-kVersionAt] = kVersion;

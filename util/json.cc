@@ -1,7 +1,6 @@
 #include "util/json.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace deltabloom::internal {
 namespace {

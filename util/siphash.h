@@ -25,12 +25,6 @@ inline SipHashKey LoadSipHashKey(const void* bytes) {
   return {LoadFixed64(at), LoadFixed64(at + 8)};
 }
 
-inline void StoreSipHashKey(void* bytes, const SipHashKey& key) {
-  auto* at = static_cast<unsigned char*>(bytes);
-  StoreFixed64(at, key.low);
-  StoreFixed64(at + 8, key.high);
-}
-
 inline uint64_t SipHash(const SipHashKey& key, std::string_view data) {
   // Named as in the paper: "somepseudorandomlygeneratedbytes", big-endian.
   uint64_t v0 = key.low ^ 0x736f6d6570736575;

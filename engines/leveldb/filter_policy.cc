@@ -4,10 +4,7 @@
 #include <leveldb/slice.h>
 
 #include <new>
-#include <string>
-#include <string_view>
 
-#include "deltabloom/filter.h"
 #include "deltabloom/leveldb.h"
 #include "table/small_filter.h"
 

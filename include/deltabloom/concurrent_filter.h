@@ -3,7 +3,6 @@
 #ifndef DELTABLOOM_CONCURRENT_FILTER_H_
 #define DELTABLOOM_CONCURRENT_FILTER_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -9,7 +9,6 @@
 #ifndef DELTABLOOM_RANGE_FILTER_H_
 #define DELTABLOOM_RANGE_FILTER_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

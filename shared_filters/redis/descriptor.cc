@@ -3,8 +3,6 @@
 #include <map>
 #include <random>
 #include <sstream>
-#include <string_view>
-#include <type_traits>
 
 #include "util/json.h"
 

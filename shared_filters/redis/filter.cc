@@ -1,8 +1,6 @@
 // Making, opening, describing and deleting filters; checks and adds.
 #include "shared_filters/redis/filter.h"
 
-#include <algorithm>
-
 #include "shared_filters/atomic_bits.h"
 
 namespace deltabloom {

@@ -1,5 +1,4 @@
 // Rebuilding a filter while others read and fill it.
-#include <algorithm>
 #include <thread>
 
 #include "shared_filters/atomic_bits.h"

@@ -122,19 +122,15 @@ RateCurve::RateCurve(std::vector<RateOption> options)
   }
 }
 
-double RateCurve::RateOf(size_t option, double bits) const {
-  const RateOption& row = options_[option];
-  if (!(bits >= row.min_bits && bits <= row.max_bits)) return 1;
-  const double rate = row.rate(bits);
-  return std::isnan(rate) ? 1 : std::clamp(rate, 0.0, 1.0);
-}
-
 RunBits RateCurve::At(double bits_per_key) const {
   RunBits best;
   if (!(bits_per_key >= kMinBits)) return best;
-  best.bits_per_key = std::min(bits_per_key, kMaxBits);
+  const double bits = std::min(bits_per_key, kMaxBits);
+  best.bits_per_key = bits;
   for (size_t i = 0; i < options_.size(); ++i) {
-    const double rate = RateOf(i, best.bits_per_key);
+    const RateOption& option = options_[i];
+    if (!(bits >= option.min_bits && bits <= option.max_bits)) continue;
+    const double rate = std::max(option.rate(bits), 0.0);
     if (rate < best.rate) {
       best.rate = rate;
       best.option = i;

@@ -72,8 +72,6 @@ class RateCurve {
     double slope;  // of the side that ends here, as a logarithm to base 2
   };
 
-  double RateOf(size_t option, double bits) const;
-
   // The first vertex after which the hull falls no more steeply than the slope,
   // a logarithm to base 2.
   size_t VertexAtSlope(double log_slope) const;

@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "deltabloom/filter.h"
 #include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"

@@ -8,7 +8,6 @@
 #include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/env.h"
-#include "util/cpu.h"
 #include "util/hash64.h"
 #include "util/json.h"
 #include "util/range/shapes.h"

@@ -1,14 +1,11 @@
 #include <algorithm>
-#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "engines/rocksdb/policy/sealed_bits.h"
-#include "engines/rocksdb/range/ranges.h"
 #include "util/cpu.h"
 #include "util/key_batch.h"
 #include "util/range/range_part.h"

@@ -1,7 +1,6 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <utility>
 
 #include "engines/rocksdb/policy/policy.h"

@@ -9,7 +9,6 @@
 #include "engines/rocksdb/policy/options_file.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"
-#include "util/range/shapes.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {

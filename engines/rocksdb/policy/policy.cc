@@ -2,14 +2,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <map>
 #include <mutex>
 #include <sstream>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/private_abi.h"
@@ -19,7 +15,6 @@
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
 #include "util/cpu.h"
-#include "util/json.h"
 #include "util/version.h"
 
 namespace deltabloom::internal {

@@ -6,12 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <set>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "deltabloom/c.h"

@@ -2,10 +2,7 @@
 // docs/guide.md describes the rule of the advice.
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
-#include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "util/json.h"
 #include "util/rates/allocation.h"

@@ -4,8 +4,6 @@
 
 #include <immintrin.h>
 
-#include <utility>
-
 #include "util/key_batch.h"
 #include "util/layouts/classic/classic.h"
 
@@ -338,17 +336,15 @@ constexpr Kernels MakeKernels(std::integer_sequence<uint32_t, kProbes...>) {
           SetBits};
 }
 
-constexpr auto kAllProbes =
-    std::make_integer_sequence<uint32_t, kMaxProbes + 1>();
-constexpr Kernels kMurmurHash2Kernels =
-    MakeKernels<VectorMurmurHash2>(kAllProbes);
-constexpr Kernels kLevelDBHashKernels =
-    MakeKernels<VectorLevelDBHash>(kAllProbes);
+template <typename H>
+constexpr Kernels kKernels = MakeKernels<H>(AllProbes());
 
 }  // namespace
 
-const Kernels& Avx2MurmurHash2() { return kMurmurHash2Kernels; }
-const Kernels& Avx2LevelDBHash() { return kLevelDBHashKernels; }
+const Kernels& Avx2(Hash hash) {
+  return hash == Hash::kLevelDB ? kKernels<VectorLevelDBHash>
+                                : kKernels<VectorMurmurHash2>;
+}
 
 }  // namespace deltabloom::internal::classic
 

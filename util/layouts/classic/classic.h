@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "util/hash.h"
 #include "util/layouts/layout.h"
@@ -184,6 +185,8 @@ DELTABLOOM_INLINE bool TestHash(const ParsedFilter& parsed, uint32_t hash) {
 
 #undef DELTABLOOM_INLINE
 
+using AllProbes = std::make_integer_sequence<uint32_t, kMaxProbes + 1>;
+
 // The functions that exist once per set of instructions.
 struct Kernels {
   Lookup lookup[kMaxProbes + 1];  // by the number of probes
@@ -192,11 +195,9 @@ struct Kernels {
                    unsigned char* payload);
 };
 
-const Kernels& PortableMurmurHash2();
-const Kernels& PortableLevelDBHash();
+const Kernels& Portable(Hash hash);
 #if defined(__x86_64__)
-const Kernels& Avx2MurmurHash2();
-const Kernels& Avx2LevelDBHash();
+const Kernels& Avx2(Hash hash);
 #endif
 
 // set_bits of the portable kernels.

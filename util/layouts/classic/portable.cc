@@ -1,5 +1,4 @@
 // The kernels of classic for any machine.
-#include <utility>
 
 #include "util/key_batch.h"
 #include "util/layouts/classic/classic.h"
@@ -77,10 +76,8 @@ constexpr Kernels MakeKernels(std::integer_sequence<uint32_t, kProbes...>) {
           SetBitsPortable};
 }
 
-constexpr auto kAllProbes =
-    std::make_integer_sequence<uint32_t, kMaxProbes + 1>();
-constexpr Kernels kMurmurHash2Kernels = MakeKernels<MurmurHash2>(kAllProbes);
-constexpr Kernels kLevelDBHashKernels = MakeKernels<LevelDBHash>(kAllProbes);
+template <KeyHash kHash>
+constexpr Kernels kKernels = MakeKernels<kHash>(AllProbes());
 
 }  // namespace
 
@@ -99,7 +96,8 @@ void SetBitsPortable(const uint32_t* hashes, size_t n, const Shape& shape,
   }
 }
 
-const Kernels& PortableMurmurHash2() { return kMurmurHash2Kernels; }
-const Kernels& PortableLevelDBHash() { return kLevelDBHashKernels; }
+const Kernels& Portable(Hash hash) {
+  return hash == Hash::kLevelDB ? kKernels<LevelDBHash> : kKernels<MurmurHash2>;
+}
 
 }  // namespace deltabloom::internal::classic

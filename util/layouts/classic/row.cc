@@ -30,14 +30,10 @@ uint32_t ProbesFor(uint32_t millibits) {
 // With LevelDB's hash as LevelDB, which has no upper limit of bits.
 template <Hash kHash>
 bool MakePlan(uint32_t millibits, Plan* plan) {
-  uint64_t size;
-  if (kHash == Hash::kLevelDB) {
-    size = BytesFor(plan->keys, millibits, ~uint64_t{0});
-  } else {
-    size =
-        std::min(GoodSizeFrom(BytesFor(plan->keys, millibits, kMaxUsefulBits)),
-                 kMaxUsefulBits / 8);
-  }
+  const bool leveldb = kHash == Hash::kLevelDB;
+  uint64_t size =
+      BytesFor(plan->keys, millibits, leveldb ? ~uint64_t{0} : kMaxUsefulBits);
+  if (!leveldb) size = std::min(GoodSizeFrom(size), kMaxUsefulBits / 8);
   SetSize(size, ProbesFor(millibits), plan);
   return true;
 }
@@ -68,11 +64,10 @@ uint64_t Inverse(uint64_t number) {
 }
 
 const Kernels& KernelsOf(Hash hash, [[maybe_unused]] Cpu cpu) {
-  const bool leveldb = hash == Hash::kLevelDB;
 #if defined(__x86_64__)
-  if (cpu >= Cpu::kAvx2) return leveldb ? Avx2LevelDBHash() : Avx2MurmurHash2();
+  if (cpu >= Cpu::kAvx2) return Avx2(hash);
 #endif
-  return leveldb ? PortableLevelDBHash() : PortableMurmurHash2();
+  return Portable(hash);
 }
 
 bool Build(HashList* hashes, bool, const Plan& plan, Cpu cpu,

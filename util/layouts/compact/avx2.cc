@@ -54,22 +54,11 @@ DELTABLOOM_TARGET inline bool HoldsEight(const Query& query,
   return (static_cast<uint32_t>(differs) & (0xffu >> skip)) == 0;
 }
 
-template <unsigned kColumns>
-DELTABLOOM_TARGET inline bool HoldsFew(const Query& query) {
-  uint64_t differs =
-      Differs(query, kColumns, kColumns - 1) & (query.narrow ^ 1);
-#pragma GCC unroll 4
-  for (unsigned j = 0; j + 1 < kColumns; ++j) {
-    differs |= Differs(query, kColumns, j);
-  }
-  return (differs & 1) == 0;
-}
-
 // Vectors overlap where the columns are no multiple of four.
 template <unsigned kColumns, unsigned kFrom = 0>
 DELTABLOOM_TARGET inline bool Holds(const Query& query) {
   if constexpr (kColumns <= 4) {
-    return HoldsFew<kColumns>(query);
+    return PortableHolds(query, kColumns);
   } else if constexpr (kColumns <= kFrom + 8) {
     constexpr unsigned kLast = kColumns - 4;
     constexpr unsigned kFirst = kFrom < kLast ? kFrom : kLast - 1;

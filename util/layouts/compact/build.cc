@@ -1,14 +1,11 @@
 // Building compact filters: hashes in, payload out.
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
-#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "util/coding.h"
 #include "util/layouts/compact/compact.h"
 
 namespace deltabloom::internal::compact {
@@ -189,9 +186,11 @@ inline void Solve(const Shape& shape, const uint64_t* coefficients,
             1;
       }
     }
-    unsigned char* to = columns + shape.FirstWord(block) * 8;
-    const unsigned width = shape.Width(block);
-    for (unsigned j = 0; j < width; ++j) StoreFixed64(to + j * 8, column[j]);
+    const uint64_t first = block * kColumns - std::min(block, shape.narrow);
+    const unsigned width = block < shape.narrow ? kColumns - 1 : kColumns;
+    for (unsigned j = 0; j < width; ++j) {
+      StoreFixed64(columns + (first + j) * 8, column[j]);
+    }
   }
 }
 

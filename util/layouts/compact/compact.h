@@ -60,13 +60,6 @@ struct Shape {
   uint64_t blocks() const {
     return uint64_t{layer_blocks[0]} + layer_blocks[1] + layer_blocks[2] + 1;
   }
-  // The word at which a block begins, and its words.
-  uint64_t FirstWord(uint64_t block) const {
-    return block * columns - std::min(block, narrow);
-  }
-  unsigned Width(uint64_t block) const {
-    return block < narrow ? columns - 1u : columns;
-  }
 
   uint64_t words() const { return thresholds_at / 8; }  // of all columns
   // Two bits for each bucket of the layers that pass keys on.

@@ -1,5 +1,4 @@
 // The row of compact: planning, parsing and the rate.
-#include "util/coding.h"
 #include "util/json.h"
 #include "util/layouts/compact/compact.h"
 #include "util/layouts/local/local.h"

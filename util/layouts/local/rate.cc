@@ -1,13 +1,11 @@
 // The false-positive rate of local filters: expected, and estimated from a
 // filter's bits. tests/util/rate_test.cc compares both with filters.
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <mutex>
 
-#include "util/coding.h"
 #include "util/layouts/local/local.h"
 #include "util/rates/rates.h"
 

@@ -1,5 +1,4 @@
 // The row of local: planning, building and parsing.
-#include <algorithm>
 
 #include "util/layouts/local/local.h"
 
