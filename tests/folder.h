@@ -1,4 +1,4 @@
-// Folders and files of tests.
+// Folders and files of tests, and what texts contain.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,6 +44,10 @@ inline std::string ReadFile(const std::string& path) {
   std::ostringstream bytes;
   bytes << file.rdbuf();
   return bytes.str();
+}
+
+inline void ExpectHas(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << part << "\nin: " << text;
 }
 
 }  // namespace deltabloom::test

@@ -46,9 +46,7 @@ class FilterBench(unittest.TestCase):
 class TinyRun(FilterBench):
     @classmethod
     def setUpClass(cls):
-        temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(temporary.cleanup)
-        folder = pathlib.Path(temporary.name)
+        folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.done = tiny("--keys", "2k,100k", "--key-bytes", "24", "--json", str(folder / "json"))
         cls.files = {path.name: path.read_bytes() for path in folder.iterdir()}
         cls.results = json.loads(cls.files.get("json", b'{"benchmarks": [], "context": {}}'))

@@ -37,31 +37,27 @@ PROGRAM = """public class Program {
 
 class Bindings(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         # cgo splits flags at blanks, which the folders of the build may have.
         (self.folder / "lib").symlink_to(LIBRARY.parent)
         (self.folder / "include").symlink_to(SOURCE / "include")
         (self.folder / "deltabloom-rocksdb.pc").write_text(
             "Name: x\nDescription: x\nVersion: 0\n"
-            f"Libs: -L{folder.name}/lib -ldeltabloom_rocksdb -lrocksdb\n"
-            f"Cflags: -I{folder.name}/include\n"
+            f"Libs: -L{self.folder}/lib -ldeltabloom_rocksdb -lrocksdb\n"
+            f"Cflags: -I{self.folder}/include\n"
         )
         self.environment = {
-            "HOME": folder.name,
+            "HOME": str(self.folder),
             **os.environ,
-            "PKG_CONFIG_PATH": folder.name,
+            "PKG_CONFIG_PATH": str(self.folder),
             "LD_LIBRARY_PATH": str(LIBRARY.parent),
             "GO111MODULE": "off",
             # Else Go would take flags of an earlier folder from its cache.
-            "CGO_CFLAGS": f"-I{folder.name}",
+            "CGO_CFLAGS": f"-I{self.folder}",
         }
 
     def run_step(self, *command):
-        done = subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True
-        )
+        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
@@ -97,15 +93,12 @@ class Bindings(unittest.TestCase):
         for name, text in (("Filter", STUB), ("Program", PROGRAM)):
             (self.folder / f"{name}.java").write_text(text)
         headers = pathlib.Path(JAVAC).resolve().parents[1] / "include"
-        self.run_step(
-            "c++", "-std=c++17", "-shared", "-fPIC", EXAMPLES / "deltabloom_filter.cc",
-            "-o", "libdeltabloom_filter.so", f"-I{headers}", f"-I{headers}/linux",
-            "-Iinclude", "-Llib", "-ldeltabloom_rocksdb", "-lrocksdb",
-        )  # fmt: skip
+        self.run_step("c++", "-std=c++17", "-shared", "-fPIC", EXAMPLES / "deltabloom_filter.cc",
+                      "-o", "libdeltabloom_filter.so", f"-I{headers}", f"-I{headers}/linux",
+                      "-Iinclude", "-Llib", "-ldeltabloom_rocksdb", "-lrocksdb")  # fmt: skip
         self.run_step(JAVAC, "-d", ".", "Filter.java", "Program.java", EXAMPLES / "DeltabloomFilter.java")
-        good, bad = self.run_step(
-            "java", "-Djava.library.path=.", "Program", "deltabloom:10:auto", "deltabloom:nan"
-        ).splitlines()
+        java = ["java", "-Djava.library.path=.", "Program"]
+        good, bad = self.run_step(*java, "deltabloom:10:auto", "deltabloom:nan").splitlines()
         self.assertEqual(good, "DeltabloomFilter")
         self.assertIn("bits_per_key 'nan' is not valid", bad)
 

@@ -1,7 +1,6 @@
 // The parts that all measuring programs share: text, numbers, files. Interrupts
 // are tested with the programs.
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <limits>
@@ -44,12 +43,6 @@ TEST(Statistics, MedianAndBinomialError) {
   EXPECT_EQ(Median({9, 1, 2}), 2);
   EXPECT_EQ(Median({9, 1, 2, 3}), 2.5);
   EXPECT_DOUBLE_EQ(BinomialError(0.5, 100), 0.05);
-}
-
-TEST(Mixing, ScaleStaysBelowItsBound) {
-  const uint64_t most = std::numeric_limits<uint64_t>::max();
-  EXPECT_EQ(Scale(most, 10), 9u);
-  EXPECT_EQ(Scale(uint64_t{1} << 63, 10), 5u);
 }
 
 // The text after the check of an option, or its error.
@@ -125,13 +118,14 @@ INSTANTIATE_TEST_SUITE_P(AllKinds, Keys,
                                            KeyKind::kSequential,
                                            KeyKind::kDecimal));
 
-// The first numbers of SplitMix64 from the state 0, as its authors' program
-// prints them.
-TEST(Mixing, IsSplitMix64) {
+TEST(Mixing, IsSplitMix64AndScalesBelowABound) {
+  // From the state 0, as its authors' program prints them.
   MixedNumbers numbers(0);
   EXPECT_EQ(numbers.Next(), 0xe220a8397b1dcdafu);
   EXPECT_EQ(numbers.Next(), 0x6e789e6aa1b965f4u);
   EXPECT_EQ(numbers.Next(), 0x06c45d188009454fu);
+  EXPECT_EQ(Scale(std::numeric_limits<uint64_t>::max(), 10), 9u);
+  EXPECT_EQ(Scale(uint64_t{1} << 63, 10), 5u);
 }
 
 size_t Entries(const fs::path& folder) {

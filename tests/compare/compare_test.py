@@ -31,9 +31,7 @@ FAKE = HERE / "fake_tool.py"
 
 class Case(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         for name in ("db_bench", "sst_dump"):
             (self.folder / name).symlink_to(FAKE)
         self.out = self.folder / "out"
@@ -259,9 +257,7 @@ class Real(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.processes = {}
         for name, arguments in cls.runs.items():
             cls.processes[name] = subprocess.Popen(

@@ -22,10 +22,8 @@ from terminal import open_terminal  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
 SEED = seed_of_this_run()
-DEMO = [
-    "none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic", "deltabloom-local",
-    "deltabloom-auto", "deltabloom-auto-levels",
-]  # fmt: skip
+DEMO = ["none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic", "deltabloom-local", "deltabloom-auto",
+        "deltabloom-auto-levels"]  # fmt: skip
 UNIFORM = ["rocksdb-bloom", "rocksdb-ribbon", "deltabloom-local", "deltabloom-compact"]
 READS = "absent_data_block_reads_per_lookup"
 BLOCKS = "absent_data_blocks_per_lookup"
@@ -33,9 +31,7 @@ BLOCKS = "absent_data_blocks_per_lookup"
 
 class Case(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.top = pathlib.Path(folder.name)
+        self.top = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.tmp = self.top / "tmp"
         self.tmp.mkdir()
         self.environment = dict(os.environ, TMPDIR=str(self.tmp))

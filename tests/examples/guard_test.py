@@ -77,9 +77,7 @@ class Test(unittest.TestCase):
     def setUp(self):
         self.redis = RedisProcess(REDIS_SERVER)
         self.addCleanup(self.redis.close)
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.store = os.path.join(folder.name, "store")
+        self.store = os.path.join(self.enterContext(tempfile.TemporaryDirectory()), "store")
 
     def guard(self, *options):
         guard = Guard(self.redis, self.store, "--keys", "10000", *options)

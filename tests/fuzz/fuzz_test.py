@@ -54,9 +54,7 @@ end(0, 1000)
 
 class FuzzTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.top = pathlib.Path(folder.name)
+        self.top = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.programs = self.top / "build/tests/fuzz"
         self.programs.mkdir(parents=True)
 

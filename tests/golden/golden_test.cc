@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "deltabloom/filter.h"
 #include "tests/csv.h"
 #include "tests/filters.h"
 

@@ -5,10 +5,10 @@
 
 #include <functional>
 
-#include "deltabloom/filter.h"
 #include "tests/filters.h"
 #include "tests/layouts/subject.h"
 #include "tests/util/replaced_new.h"
+#include "util/coding.h"
 #include "util/hash64.h"
 
 namespace deltabloom {
@@ -75,7 +75,6 @@ TEST(LayoutAdversarial, HashesInOnePlace) {
   CheckAllRows([](uint64_t i) { return i << 20; });
   CheckAllRows([](uint64_t i) { return internal::Remix64(i, 0) >> 10; });
   CheckAllRows([](uint64_t i) { return internal::Remix64(i, 0) >> 32 << 32; });
-  // Half of them crowded, half of them not.
   CheckAllRows([](uint64_t i) {
     return internal::Remix64(i, 0) >> (i % 2 == 0 ? 0 : 12);
   });
@@ -88,10 +87,7 @@ TEST(LayoutAdversarial, EvenlySpacedHashes) {
 
 std::string Word(uint64_t value) {
   std::string bytes(8, '\0');
-  for (char& byte : bytes) {
-    byte = static_cast<char>(value & 0xff);
-    value >>= 8;
-  }
+  internal::StoreFixed64(&bytes[0], value);
   return bytes;
 }
 

@@ -1,8 +1,6 @@
 // Classic and local beyond the tests of every layout. Classic: reciprocals give
 // exact remainders; and what users of good sizes rely on (their rule is tested
 // against the reference). Local: fields as docs/format.md defines them.
-#include <algorithm>
-
 #include "table/framing.h"
 #include "tests/csv.h"
 #include "tests/filters.h"
@@ -10,7 +8,6 @@
 #include "tests/random.h"
 #include "tests/reference/reference.h"
 #include "util/hash64.h"
-#include "util/key_batch.h"
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/local/local.h"
 
@@ -130,9 +127,7 @@ TEST(ClassicGoodSize, NextIsNearAndGrows) {
     ASSERT_EQ(classic::GoodSizeUpTo(good), good);
     last_good = good;
   }
-}
-
-TEST(ClassicGoodSize, ExampleOfTheFormat) {
+  // The example of the format.
   EXPECT_EQ(classic::GoodSizeFrom(125'000), 125'002u);
   EXPECT_EQ(classic::GoodSizeUpTo(125'003), 125'002u);
 }

@@ -142,7 +142,6 @@ TEST(CompactFormat, RandomBytesOfEveryWidth) {
   EXPECT_EQ(counts.malformed, 0u);
 }
 
-// The example of docs/format.md.
 TEST(CompactFormat, WorkedExample) {
   std::string expected(72, '\0');
   expected[8] = 8;
@@ -183,7 +182,6 @@ TEST(CompactFormat, SizesRoundTrip) {
   }
 }
 
-// What the payloads that were compared contain.
 struct Seen {
   std::set<unsigned> thresholds;
   std::set<unsigned> seeds;
@@ -262,7 +260,6 @@ TEST(CompactBuild, SizesEqualReference) {
       16384u);
 }
 
-// The order of the hashes must not show.
 TEST(CompactBuild, OrderDoesNotMatter) {
   Random random(kSeed);
   std::vector<uint64_t> hashes = test::RandomHashes(&random, 30000);

@@ -239,7 +239,6 @@ TEST_P(Conformance, PartsOfFilters) {
   }
 }
 
-// Another seed at every run; DELTABLOOM_SEED repeats one.
 TEST_P(Conformance, AnythingAtRandom) {
   test::FreshRandom random;
   for (int round = 0; round < 25; ++round) {

@@ -1,12 +1,10 @@
 // Choosing a layout: by name, automatically, and within a limit of memory; and
 // the arithmetic of plans, up to sizes that no test can allocate.
-#include "deltabloom/filter.h"
 #include "deltabloom/filter_policy.h"
 #include "tests/filters.h"
 #include "tests/layouts/subject.h"
 #include "tests/random.h"
 #include "tests/reference/reference.h"
-#include "util/layouts/layout.h"
 
 namespace deltabloom {
 namespace {
@@ -56,7 +54,6 @@ TEST(LayoutSelection, UnknownLayoutsAreRefusedWithTheLegalNames) {
   }
 }
 
-// Whatever a policy is configured to write, it reads every layout.
 TEST(LayoutSelection, PoliciesReadEveryLayout) {
   test::Random random(test::SeedOr(20261121));
   const auto keys = random.MixedKeys(500);

@@ -1,6 +1,5 @@
 // Real databases on disk: written under LevelDB's policy and read under ours,
 // and the reverse; every read of a table file is counted.
-#include <gtest/gtest.h>
 #include <leveldb/cache.h>
 #include <leveldb/db.h>
 #include <leveldb/env.h>
@@ -8,10 +7,10 @@
 
 #include <atomic>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "deltabloom/leveldb.h"
+#include "tests/folder.h"
 
 namespace deltabloom {
 namespace {
@@ -65,16 +64,6 @@ std::string Value(int i) {
 
 class Database : public testing::Test {
  protected:
-  Database()
-      : path_(std::filesystem::temp_directory_path() /
-              ("deltabloom_leveldb_" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(path_);
-  }
-  ~Database() override {
-    db_.reset();
-    std::filesystem::remove_all(path_);
-  }
-
   void Open(const PolicyPointer& policy) {
     db_.reset();
     leveldb::Options options;
@@ -85,7 +74,7 @@ class Database : public testing::Test {
     options.write_buffer_size = 200 << 10;  // several tables
     leveldb::DB* db = nullptr;
     const leveldb::Status status =
-        leveldb::DB::Open(options, path_.string(), &db);
+        leveldb::DB::Open(options, folder_.path(), &db);
     ASSERT_TRUE(status.ok()) << status.ToString();
     db_.reset(db);
   }
@@ -130,7 +119,7 @@ class Database : public testing::Test {
 
   const PolicyPointer leveldbs_{leveldb::NewBloomFilterPolicy(10)};
   const PolicyPointer ours_ = NewLevelDBBloomFilterPolicy(10);
-  const std::filesystem::path path_;
+  const test::TempDir folder_;
   CountingEnv env_;
   // Holds no block: every block is read each time.
   const std::unique_ptr<leveldb::Cache> cache_{leveldb::NewLRUCache(0)};
@@ -148,7 +137,7 @@ TEST_F(Database, EachReadsWhatTheOtherWrote) {
     EXPECT_EQ(ReadsUnder(twenty), reads);
     EXPECT_LE(ReadsUnder(ours_, false), ReadsUnder(nullptr, false));
     db_.reset();
-    std::filesystem::remove_all(path_);
+    std::filesystem::remove_all(folder_.path());
   }
 }
 

@@ -98,7 +98,6 @@ TEST(LevelDBPolicy, LevelDBReadsFractionalBitsPerKey) {
   ExpectAllMatch(*LevelDBs(10), filter, keys);
 }
 
-// Whatever the bytes, the answer is LevelDB's.
 TEST(LevelDBPolicy, SameAnswersAsLevelDBForAnyBytes) {
   test::FreshRandom random;
   const PolicyPointer theirs = LevelDBs(10);

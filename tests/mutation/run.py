@@ -29,23 +29,14 @@ STATUSES = ["killed", "survived", "equivalent", "same code", "did not compile"]
 # Which tests cover which files. All of engines/rocksdb/'s for each survivor there
 # would take minutes. The order of a list means nothing: tests run fastest first,
 # and the first failure ends a mutant.
-LAYOUTS = [
-    "hash_*test", "cpu_test*", "layout_*test", "compact_*test", "filter_test", "golden_test",
-    "filter_fuzz_replay", "filter_block_fuzz_replay",
-]  # fmt: skip
-SST = [
-    "sst_crafted_test", "sst_bounded_memory_test", "inspect_memory_test",
-    "inspect_test", "sst_real_test",
-]  # fmt: skip
+LAYOUTS = ["hash_*test", "cpu_test*", "layout_*test", "compact_*test", "filter_test", "golden_test",
+           "filter_fuzz_replay", "filter_block_fuzz_replay"]  # fmt: skip
+SST = ["sst_crafted_test", "sst_bounded_memory_test", "inspect_memory_test", "inspect_test", "sst_real_test"]
 LEVELDB = ["leveldb_filter_test", "leveldb_database_test"]
-POLICY = [
-    "rocksdb_policy_test", "rocksdb_out_of_memory_test", "rocksdb_*options_test",
-    "rocksdb_plugin_test", "rocksdb_c_test",
-]  # fmt: skip
-BUILDING = [
-    "rocksdb_filter_test", "rocksdb_lookup_test", "rocksdb_range_test",
-    "rocksdb_key_transform_test", "rocksdb_statistics_test",
-]  # fmt: skip
+POLICY = ["rocksdb_policy_test", "rocksdb_out_of_memory_test", "rocksdb_*options_test", "rocksdb_plugin_test",
+          "rocksdb_c_test"]  # fmt: skip
+BUILDING = ["rocksdb_filter_test", "rocksdb_lookup_test", "rocksdb_range_test", "rocksdb_key_transform_test",
+            "rocksdb_statistics_test"]  # fmt: skip
 STATISTICS = ["rocksdb_statistics_test", "rocksdb_threads_test", "rocksdb_lookup_test"]
 LEVELS = ["rocksdb_levels_*test", "rocksdb_tree_bits_test", "rocksdb_statistics_test"]
 
@@ -62,10 +53,9 @@ TESTS = [
     ("engines/rocksdb/levels/*", LEVELS),
     ("engines/rocksdb/statistics/*", [*POLICY, *STATISTICS]),
     ("engines/rocksdb/policy/bits_reader.*", [*POLICY, *BUILDING, *STATISTICS]),
-    ("engines/rocksdb/policy/key_*", [*POLICY, "rocksdb_key_transform_test",
-                                      "rocksdb_filter_test"]),
-    ("engines/rocksdb/policy/options.*", [*POLICY, "rocksdb_key_transform_test",
-                                          "rocksdb_range_test", "rocksdb_filter_test"]),
+    ("engines/rocksdb/policy/key_*", [*POLICY, "rocksdb_key_transform_test", "rocksdb_filter_test"]),
+    ("engines/rocksdb/policy/options.*", [*POLICY, "rocksdb_key_transform_test", "rocksdb_range_test",
+                                          "rocksdb_filter_test"]),
     ("engines/rocksdb/policy/bits_builder.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
     ("util/rates/*", ["rate_test", "shared_filters_test", "concurrent_filter_test",

@@ -115,9 +115,7 @@ SEEKS_SINCE = (8, 3)
 class Commands(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         # Its db_bench sleeps as long as those of the commands.
         cls.rewrite = cls.start_rewriting()
         cls.addClassCleanup(cls.rewrite.communicate, timeout=900)

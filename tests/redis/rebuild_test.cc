@@ -197,7 +197,6 @@ TEST_F(RebuildTest, TakesBitsFromElsewhere) {
   EXPECT_EQ(Run({"GET", "copy"}), Run({"GET", "source"}));
 }
 
-// An upload that was tampered with is not put in place.
 TEST_F(RebuildTest, VerifiesTheUpload) {
   const TestFilter filter = Create(Sized("f", "go-murmur3", 100000));
   filter.Add({"k"});

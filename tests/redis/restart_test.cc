@@ -297,7 +297,6 @@ INSTANTIATE_TEST_SUITE_P(All, KillNine,
                                          AppendFsync("everysec"),
                                          AppendFsync("always"), kDurable));
 
-// Writers and a builder work while the server is killed again and again.
 TEST_P(KillNine, NoAcknowledgedKeyIsAbsent) {
   FreshRandom random;
   Server server(GetParam());

@@ -2,22 +2,18 @@
 // length; all its keys are looked up each time. No reader crashes or reads out
 // of bounds, and a key is lost only where nothing protects it. For the figures
 // of docs/trust.md, of filters of 0 to 300 keys: DELTABLOOM_DAMAGE_KEYS=300.
-#include <algorithm>
-#include <cstdio>
-#include <memory>
 #include <numeric>
 
-#include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
 #include "tests/filters.h"
 #include "tests/random.h"
+#include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::test {
 namespace {
 
 using Strings = std::vector<std::string>;
-using Policy = std::shared_ptr<const rocksdb::FilterPolicy>;
+using Policy = testing::PolicyPtr;
 constexpr Layout kLayouts[] = {Layout::kClassic, Layout::kLocal,
                                Layout::kCompact};
 
@@ -41,11 +37,8 @@ struct Kind {
   Count payload_flips{}, framing_flips{}, truncations{};
 
   std::string Build(const Strings& keys) const {
-    if (policy == nullptr) return RawFilter(keys, OptionsOf(layout));
-    const auto builder = internal::NewBitsBuilder(*policy);
-    for (const std::string& key : keys) builder->AddKey(key);
-    std::unique_ptr<const char[]> owner;
-    return builder->Finish(&owner).ToString();
+    return policy == nullptr ? RawFilter(keys, OptionsOf(layout))
+                             : testing::Build(*policy, keys);
   }
 
   // The answers for the keys.
@@ -94,14 +87,11 @@ Policy Sealed(Layout layout, bool check, RocksDBCompatibility compatibility) {
   return NewRocksDBFilterPolicy(options);
 }
 
-Kind RocksDBBloom() {
-  return {"RocksDB Bloom", 5, Policy(rocksdb::NewBloomFilterPolicy(10))};
-}
+Kind RocksDBBloom() { return {"RocksDB Bloom", 5, testing::RocksDBBloom()}; }
 
 std::vector<Kind> Kinds() {
-  std::vector<Kind> kinds = {
-      RocksDBBloom(),
-      {"RocksDB Ribbon", 5, Policy(rocksdb::NewRibbonFilterPolicy(10, -1))}};
+  std::vector<Kind> kinds = {RocksDBBloom(),
+                             {"RocksDB Ribbon", 5, testing::RocksDBRibbon()}};
   for (const Layout layout : kLayouts) {
     const std::string name = LayoutName(layout);
     const size_t plain = internal::kSealedFramingSize, checked = plain + 8;

@@ -62,7 +62,6 @@ class BuilderTest : public ::testing::TestWithParam<std::string> {
     return MatchesOf(filter, Keys(begin, end, 1));
   }
 
-  // The rate of the filter's shape.
   static double RateOf(const Slice& filter, uint64_t keys) {
     internal::ParsedFilter parsed;
     EXPECT_EQ(
@@ -239,7 +238,6 @@ TEST_P(BuilderTest, DetectsChangedHashes) {
   EXPECT_TRUE(status.IsCorruption()) << status.ToString();
   // A caller that ignores the status loses nothing.
   FalsePositives(filter, 0, 100);
-  // The next filter is sound again.
   const Slice sound = Build(&builder, Keys(0, 100), &status);
   ASSERT_OK(status);
   EXPECT_OK(builder.MaybePostVerify(sound));
@@ -476,9 +474,6 @@ TEST(ReaderTest, BatchesOfConstantAnswersAndOfNoKeys) {
   }
 }
 
-// seeded=true: filters against keys that an attacker chooses, and the attack on
-// filters without a seed.
-
 PolicyPtr Policy(const std::string& layout, bool seeded) {
   return PolicyFromString("id=deltabloom:10:" + layout +
                           ";seeded=" + (seeded ? "true" : "false"));
@@ -588,9 +583,6 @@ TEST(SeededTest, NoRandomBytesNoFilter) {
   ExpectNoneMissed(GetAll(db, 0, 100));
   db.ExpectFiltered(100, 1100);
 }
-
-// Memory while filters are built, as the block cache sees it
-// (kFilterConstruction), and detect_filter_construct_corruption.
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 // What the cache charges at a time, and its own per entry.

@@ -11,8 +11,6 @@
 namespace deltabloom::testing {
 namespace {
 
-// The registry.
-
 std::string Apply(const char* name, const std::string& key) {
   KeyScratch scratch;
   return std::string(
@@ -113,8 +111,6 @@ TEST(KeyTransformRegistryTest, TwoNamesOfOneId) {
   EXPECT_CONTAINS(error, "has the id of " + first);
   EXPECT_EQ(internal::FindKeyTransform(second), nullptr);
 }
-
-// The option, and filters of other transforms.
 
 constexpr int kKeys = 2000;
 const TestComparator kIgnoringCase(kIgnoreCase);
@@ -315,8 +311,6 @@ TEST(KeyTransformOptionTest, SetOptions) {
   db.ExpectFiltered(0, kKeys, Upper);
 }
 
-// Databases with keys in several spellings.
-
 std::string Get(const TestDb& db, const std::string& key,
                 const rocksdb::Snapshot* snapshot = nullptr) {
   ReadOptions read;
@@ -453,9 +447,6 @@ INSTANTIATE_TEST_SUITE_P(
              variant.layout + (variant.partitioned ? "_partitioned" : "_full") +
              (variant.seeded ? "_seeded" : "");
     });
-
-// Options of RocksDB used with a key transform: those that hash the bytes of
-// keys are refused, others lose no key.
 
 constexpr char kPrefixes[] = ";prefix_extractor=rocksdb.FixedPrefix.4";
 

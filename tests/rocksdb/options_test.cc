@@ -219,7 +219,6 @@ TEST(OptionsTest, BadText) {
   for (const auto& [text, answer] : cases) ExpectRefused(text, answer);
 }
 
-// The parser that programs use without a database.
 TEST(OptionsTest, ParsedWithoutRocksDB) {
   const auto parse = [](const std::string& text) {
     internal::PolicyOptions options;
@@ -375,7 +374,6 @@ TEST(OptionsTest, FewBitsMeanNoFilter) {
   db.ExpectUnfiltered(0, 100);
 }
 
-// Each is written by RocksDB and read again, twice.
 TEST(OptionsTest, OptionsFileRoundTrip) {
   std::vector<std::string> texts = {
       "bits_per_key=0",

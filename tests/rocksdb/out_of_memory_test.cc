@@ -112,8 +112,6 @@ TEST(AFirstUseOutOfMemoryTest, FailsWithAnErrorAndSucceedsLater) {
   }
 }
 
-// Builders and readers.
-
 // Enough keys that their hashes lie in several blocks.
 constexpr int kKeys = 5000;
 
@@ -358,8 +356,6 @@ TEST(PolicyOutOfMemoryTest, CountingReaderIsNoneOrASoundOne) {
   EXPECT_GT(ForEachFailure(test, 200), 1);
 }
 
-// Making a policy.
-
 std::string Serialized(const FilterPolicy& policy) {
   return policy.ToString(ConfigOptions());
 }
@@ -503,8 +499,6 @@ TEST(PolicyOutOfMemoryTest, Validation) {
   EXPECT_GT(ForEachFailure(test), 0);
   EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
 }
-
-// The LOG.
 
 // No memory for the line costs no filter, and the line comes with the next.
 TEST(LogOutOfMemoryTest, Configuration) {

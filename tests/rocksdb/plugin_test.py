@@ -41,20 +41,15 @@ def run(*command, preload=PRELOAD, check=True, **more):
 
 class InAFolder(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.db = self.folder / "db"
 
     def db_bench(self, policy, benchmarks, num=KEYS):
         """The command line."""
         options = self.folder / "options.ini"
         options.write_text(OPTIONS % policy)
-        return [
-            "db_bench", f"--options_file={options}", f"--db={self.db}",
-            f"--benchmarks={benchmarks}", f"--num={num}", "--seed=1",
-            "--cache_size=8388608", "--statistics",
-        ]  # fmt: skip
+        return ["db_bench", f"--options_file={options}", f"--db={self.db}", f"--benchmarks={benchmarks}",
+                f"--num={num}", "--seed=1", "--cache_size=8388608", "--statistics"]  # fmt: skip
 
     def useful(self, output):
         """RocksDB's count of absent keys that filters rejected."""
@@ -68,21 +63,15 @@ class Programs(InAFolder):
         return run(*self.db_bench(policy, benchmarks), **arguments)
 
     def properties(self):
-        text = ""
-        for table in self.db.glob("*.sst"):
-            text += run(
-                "sst_dump", f"--file={table}", "--show_properties", "--command=none", preload=None
-            ).stdout
-        return text
+        dump = ["sst_dump", "--show_properties", "--command=none"]
+        return "".join(run(*dump, f"--file={table}", preload=None).stdout for table in self.db.glob("*.sst"))
 
     def log(self):
         return (self.db / "LOG").read_text(errors="replace")
 
     def test_db_bench_builds_and_uses_our_filters(self):
-        output = self.bench(
-            "{id=deltabloom;bits_per_key=9.9;layout=classic;}",
-            "fillseq,flush,readmissing,readrandom",
-        ).stdout
+        policy = "{id=deltabloom;bits_per_key=9.9;layout=classic;}"
+        output = self.bench(policy, "fillseq,flush,readmissing,readrandom").stdout
         self.useful(output)
         self.assertIn(f"({KEYS} of {KEYS} found)", output)  # readrandom
         self.assertIn(f"(0 of {KEYS} found)", output)  # readmissing
@@ -278,11 +267,7 @@ class StatisticsFile(InAFolder):
         self.assertEqual(len(values), len(samples))
         built, negatives, lookups, expected = (
             values[f'deltabloom_{name}_total{{level="0",layout="local"}}']
-            for name in (
-                "filters_built_keys", "filter_negatives", "filter_lookups",
-                "filter_expected_false_positives",
-            )
-        )  # fmt: skip
+            for name in ("filters_built_keys", "filter_negatives", "filter_lookups", "filter_expected_false_positives"))
         self.assertEqual(built, KEYS)
         self.assertGreaterEqual(lookups, 2 * KEYS - 10)  # absent keys outside are not looked up
         self.assertLess(abs(lookups - KEYS - negatives - expected), 6 * expected**0.5 + expected / 3)
@@ -293,12 +278,8 @@ class StatisticsFile(InAFolder):
         process = subprocess.Popen(
             self.db_bench("deltabloom:10:local", "fillseq,flush,readrandom")
             + ["--reads=1000000000", "--duration=60"],
-            env=dict(
-                os.environ, LD_PRELOAD=PRELOAD, DELTABLOOM_STATISTICS=str(out),
-                DELTABLOOM_STATISTICS_SECONDS="1",
-            ),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            env=dict(os.environ, LD_PRELOAD=PRELOAD, DELTABLOOM_STATISTICS=str(out), DELTABLOOM_STATISTICS_SECONDS="1"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         seen, written = set(), set()

@@ -194,7 +194,6 @@ TEST_F(SetOptionsOfDefaultsTest, WholePolicy) {
   EXPECT_EQ(Main(), "12 local builtin 0");
 }
 
-// Other options of the table factory leave the policy alone.
 TEST_F(SetOptionsTest, OtherTableOptions) {
   ASSERT_OK(
       db_->SetOptions({{"block_based_table_factory", "{block_size=8192;}"}}));

@@ -84,7 +84,6 @@ class LineLogger : public rocksdb::Logger {
     std::vsnprintf(line, sizeof(line), format, arguments);
     lines.push_back(line);
   }
-  // The lines that contain `part`.
   std::vector<std::string> Lines(const std::string& part) const {
     std::vector<std::string> found;
     for (const std::string& line : lines) {
@@ -95,7 +94,6 @@ class LineLogger : public rocksdb::Logger {
   std::vector<std::string> lines;
 };
 
-// The builder for a table at `level`.
 inline std::unique_ptr<rocksdb::FilterBitsBuilder> NewBuilder(
     const FilterPolicy& policy, rocksdb::Logger* log, int level = -1,
     bool bottommost = false) {
@@ -185,7 +183,6 @@ inline std::vector<bool> MatchBatch(rocksdb::FilterBitsReader* reader,
   return std::vector<bool>(answers.get(), answers.get() + n);
 }
 
-// How many of the keys match.
 inline int Matches(rocksdb::FilterBitsReader* reader,
                    const std::vector<std::string>& keys) {
   return static_cast<int>(std::count_if(

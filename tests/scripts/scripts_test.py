@@ -30,9 +30,7 @@ def run(command, **options):
 
 class ScriptTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def path_with(self, tools):
         folder = self.folder / "bin"

@@ -67,15 +67,14 @@ TEST(BoundedMemory, FiltersThatDoNotFitIntoTheFileTogether) {
   const std::string entries =
       Entry("a", Handle(filter)) + Entry("b", Handle(filter));
   const BlockHandle index = table.Add(Block(entries));
-  std::string error = WalkInLittleMemory(Crafted(table).FinishWith(
-      Entry("filter.a", Handle(filter)) + Entry("filter.b", Handle(filter))));
-  EXPECT_NE(error.find(expected), std::string::npos) << error;
-  error = WalkInLittleMemory(
-      Crafted(table).FinishWith(Entry("partitionedfilter.p", Handle(index))));
-  EXPECT_NE(error.find(expected), std::string::npos) << error;
-  error =
-      WalkInLittleMemory(table.FinishWith(Entry("filter.a", Handle(filter))));
-  EXPECT_EQ(error, "");
+  for (const std::string& names :
+       {Entry("filter.a", Handle(filter)) + Entry("filter.b", Handle(filter)),
+        Entry("partitionedfilter.p", Handle(index))}) {
+    ExpectHas(WalkInLittleMemory(Crafted(table).FinishWith(names)), expected);
+  }
+  EXPECT_EQ(
+      WalkInLittleMemory(table.FinishWith(Entry("filter.a", Handle(filter)))),
+      "");
 }
 
 // 4,000 bytes that claim to yield 25 times as many, where Snappy yields 22
@@ -92,7 +91,7 @@ TEST(BoundedMemory, SnappyThatClaimsTooMuch) {
   ResetPeak();
   const std::string error = WalkSst(source, &file);
   EXPECT_LT(LargestBlock(), kClaim);
-  EXPECT_NE(error.find("Snappy cannot decompress"), std::string::npos) << error;
+  ExpectHas(error, "Snappy cannot decompress");
 }
 
 }  // namespace

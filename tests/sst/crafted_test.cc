@@ -227,6 +227,12 @@ TEST(BlockChecksum, KnownAnswers) {
   EXPECT_EQ(BlockChecksum(ChecksumType::kNone, "anything"), 0u);
   EXPECT_EQ(BlockChecksum(ChecksumType::kXxh3, std::string("\0", 1)),
             0x38d394c2u);
+  EXPECT_EQ(ChecksumContext(0, 0), 0u);
+  EXPECT_EQ(ChecksumContext(0, 12345), 0u);
+  EXPECT_EQ(ChecksumContext(0xabcd0123, 0), 0xabcd0123u);
+  EXPECT_EQ(ChecksumContext(0xabcd0123, 0x10), 0xabcd0133u);
+  EXPECT_EQ(ChecksumContext(7, 0x500000000 + 3), 7u ^ 8u);
+  EXPECT_EQ(ChecksumContext(1, 0x1ffffffff), 1u);  // modulo 2^32
 }
 
 TEST(Properties, TextAndNumbers) {
@@ -543,19 +549,8 @@ TEST(CraftedTables, GlobalSequenceNumber) {
   ExpectError(with(number_at, 7), "whose checksum (XXH3)");
 }
 
-// --- format_version 6 and later, by hand and by RocksDB 9.10 ---------------
-
 std::string Data(const std::string& name) {
   return DELTABLOOM_TEST_DATA "/sst/rocksdb_9.10_" + name + ".sst";
-}
-
-TEST(ChecksumContext, KnownAnswers) {
-  EXPECT_EQ(ChecksumContext(0, 0), 0u);
-  EXPECT_EQ(ChecksumContext(0, 12345), 0u);
-  EXPECT_EQ(ChecksumContext(0xabcd0123, 0), 0xabcd0123u);
-  EXPECT_EQ(ChecksumContext(0xabcd0123, 0x10), 0xabcd0133u);
-  EXPECT_EQ(ChecksumContext(7, 0x500000000 + 3), 7u ^ 8u);
-  EXPECT_EQ(ChecksumContext(1, 0x1ffffffff), 1u);  // modulo 2^32
 }
 
 TEST(ExtendedFooter, BadFields) {
@@ -654,7 +649,6 @@ TEST(ExtendedFooter, BlocksInTheWrongPlace) {
   }
 }
 
-// The worked example of docs/format.md.
 TEST(ExtendedFooter, WorkedExample) {
   const std::string end = FromHex(
       "00250466756c6c66696c7465722e726f636b7364622e4275696c74696e426c6f"
@@ -713,8 +707,6 @@ TEST(RocksDB910Tables, Walk) {
     for (const auto& part : parts) walked.Read(part.handle);
   }
 }
-
-// --- Reads that fail, and handles that were not checked --------------------
 
 // One read of it fails and fills nothing.
 class FailingSource : public MemorySource {

@@ -2,6 +2,7 @@
 // to malformed blocks, to random tables and to blocks that LevelDB wrote.
 #include "deltabloom/filter_block.h"
 
+#include <functional>
 #include <map>
 #include <set>
 
@@ -143,48 +144,31 @@ TEST(FilterBlockBuilder, NoFilterMatchesEverything) {
 
 // The wrong calls, each with the words its error must have.
 TEST(FilterBlockBuilder, Errors) {
-  struct Case {
-    const char* words;
-    void (*calls)(FilterBlockBuilder*);
+  using Call = std::function<void(FilterBlockBuilder*)>;
+  const auto start = [](uint64_t offset) {
+    return [offset](FilterBlockBuilder* b) { b->StartBlock(offset); };
   };
-  const Case kCases[] = {
-      {"StartBlock(4095) after StartBlock(4096)",
-       [](FilterBlockBuilder* b) {
-         b->StartBlock(4096);
-         b->StartBlock(4095);
-       }},
-      {"StartBlock(10) after StartBlock(11)",  // within one window
-       [](FilterBlockBuilder* b) {
-         b->StartBlock(11);
-         b->StartBlock(10);
-       }},
-      {"AddKey before the first StartBlock",
-       [](FilterBlockBuilder* b) { b->AddKey("early"); }},
-      {"AddKey after Finish",
-       [](FilterBlockBuilder* b) {
-         b->StartBlock(0);
-         b->Finish();
-         b->AddKey("late");
-       }},
-      {"StartBlock after Finish",
-       [](FilterBlockBuilder* b) {
-         b->Finish();
-         b->StartBlock(0);
-       }},
-      {"Finish after Finish", [](FilterBlockBuilder* b) { b->Finish(); }},
-      {"larger than 4294967295 bytes",
-       [](FilterBlockBuilder* b) { b->StartBlock(~uint64_t{0}); }},
-      {"larger than 4294967295 bytes",  // 2^30 windows are 4 GiB of offsets
-       [](FilterBlockBuilder* b) { b->StartBlock(uint64_t{1} << 41); }},
+  const Call add = [](FilterBlockBuilder* b) { b->AddKey("a"); };
+  const Call finish = [](FilterBlockBuilder* b) { b->Finish(); };
+  const std::pair<const char*, std::vector<Call>> kCases[] = {
+      {"StartBlock(4095) after StartBlock(4096)", {start(4096), start(4095)}},
+      // Within one window.
+      {"StartBlock(10) after StartBlock(11)", {start(11), start(10)}},
+      {"AddKey before the first StartBlock", {add}},
+      {"AddKey after Finish", {start(0), finish, add}},
+      {"StartBlock after Finish", {finish, start(0)}},
+      {"Finish after Finish", {finish, finish}},
+      {"larger than 4294967295 bytes", {start(~uint64_t{0})}},
+      // 2^30 windows are 4 GiB of offsets.
+      {"larger than 4294967295 bytes", {start(uint64_t{1} << 41)}},
   };
-  for (const Case& c : kCases) {
-    SCOPED_TRACE(c.words);
+  for (const auto& [words, calls] : kCases) {
+    SCOPED_TRACE(words);
     ListPolicy policy;
     FilterBlockBuilder builder(&policy);
-    if (std::string(c.words) == "Finish after Finish") builder.Finish();
-    c.calls(&builder);
+    for (const Call& call : calls) call(&builder);
     const std::string error = builder.error();
-    EXPECT_NE(error.find(c.words), std::string::npos) << error;
+    EXPECT_NE(error.find(words), std::string::npos) << error;
     EXPECT_EQ(error.find('\n'), std::string::npos);
     // Later calls do nothing: the first error stays, and there is no block.
     builder.StartBlock(~uint64_t{0});

@@ -1,9 +1,6 @@
 // Every row of the two tables of answers in docs/format.md, chapter Framings.
 #include "table/framing.h"
 
-#include <gtest/gtest.h>
-
-#include "deltabloom/filter.h"
 #include "tests/csv.h"
 #include "tests/filters.h"
 #include "tests/range/subject.h"

@@ -31,9 +31,7 @@ def listed(folder):
 class Doctor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.made = {}
 
     def database(self, policy="deltabloom"):
@@ -42,10 +40,8 @@ class Doctor(unittest.TestCase):
             original = self.folder / f"original-{len(self.made)}"
             options = self.folder / "options"
             options.write_text(OPTIONS % policy)
-            done = run(
-                "db_bench", f"--options_file={options}", f"--db={original}", "--num=2000",
-                "--benchmarks=fillseq,flush", "--cache_size=8388608", "--seed=1", preload=PLUGIN,
-            )  # fmt: skip
+            done = run("db_bench", f"--options_file={options}", f"--db={original}", "--num=2000",
+                       "--benchmarks=fillseq,flush", "--cache_size=8388608", "--seed=1", preload=PLUGIN)  # fmt: skip
             self.assertEqual(done.returncode, 0, done.stderr)
             self.made[policy] = original
         return shutil.copytree(self.made[policy], self.folder / self.id())
@@ -240,15 +236,11 @@ class Doctor(unittest.TestCase):
     def test_a_running_database(self):
         database = self.database()
         options = self.folder / "running"
-        options.write_text(
-            (OPTIONS % "deltabloom").replace('"default"]', '"default"]\n  write_buffer_size=65536', 1)
-        )
+        options.write_text((OPTIONS % "deltabloom").replace('"default"]', '"default"]\n  write_buffer_size=65536', 1))
         bench = subprocess.Popen(
             ["db_bench", f"--options_file={options}", f"--db={database}", "--num=1000000",
              "--use_existing_db", "--benchmarks=overwrite", "--duration=600"],
-            env=dict(os.environ, LD_PRELOAD=PLUGIN),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            env=dict(os.environ, LD_PRELOAD=PLUGIN), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(bench.wait)
         self.addCleanup(bench.kill)
         seen = []
@@ -261,10 +253,8 @@ class Doctor(unittest.TestCase):
 
 class Run(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
         # As in a build; the loader splits LD_PRELOAD at blanks.
-        self.folder = pathlib.Path(folder.name, "a folder")
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()), "a folder")
         self.plugins = self.folder / "engines" / "rocksdb"
         self.plugins.mkdir(parents=True)
         (self.folder / "tools" / "deltabloom").mkdir(parents=True)
@@ -277,10 +267,8 @@ class Run(unittest.TestCase):
         self.assertEqual(done.stdout, f"{self.plugins}/libdeltabloom_rocksdb_plugin.so\n")
         options = self.folder / "options"
         options.write_text(OPTIONS % "deltabloom:10")
-        done = run(
-            self.tool, "run", "db_bench", f"--options_file={options}", f"--db={self.folder}/db",
-            "--num=10000", "--benchmarks=filluniquerandom,flush,readmissing", "--statistics",
-        )  # fmt: skip
+        done = run(self.tool, "run", "db_bench", f"--options_file={options}", f"--db={self.folder}/db", "--num=10000",
+                   "--benchmarks=filluniquerandom,flush,readmissing", "--statistics")  # fmt: skip
         useful = re.search(r"bloom\.filter\.useful COUNT : (\d+)", done.stdout)
         self.assertGreater(int(useful[1]), 9000, done.stdout + done.stderr)
         self.assertNotIn("ld.so", done.stderr)

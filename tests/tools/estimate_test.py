@@ -76,9 +76,8 @@ class Estimate(unittest.TestCase):
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.path = pathlib.Path(cls.folder.name) / "page.html"
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.path = pathlib.Path(cls.folder) / "page.html"
         assert run("--html", str(cls.path)).returncode == 0
 
     def dump(self, fragment, width=1280, path=None):
@@ -87,7 +86,7 @@ class Page(unittest.TestCase):
             self.skipTest("no Chromium")
         return subprocess.run(
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
-             "--disable-dev-shm-usage", f"--user-data-dir={self.folder.name}/profile",
+             "--disable-dev-shm-usage", f"--user-data-dir={self.folder}/profile",
              f"--window-size={width},1200", "--dump-dom", f"file://{path or self.path}#{fragment}"],
             capture_output=True, text=True, timeout=900, check=True,
         ).stdout  # fmt: skip
@@ -121,7 +120,7 @@ class Page(unittest.TestCase):
         for budget in ("--bits-per-key=13.5", "--memory=200M", "--rate=0.01"):
             arguments = ["--keys=150M", "--entry-size=300", "--size-ratio=7", "--level-base=1G",
                          "--write-buffer=32MiB", "--table-size=16MiB", "--level0-tables=4"]  # fmt: skip
-            path = f"{self.folder.name}/options.html"
+            path = f"{self.folder}/options.html"
             self.assertEqual(run(*arguments, budget, "--html", path).returncode, 0)
             shown = self.attribute("result", "", path=path)
             if budget.startswith("--bits"):

@@ -1,6 +1,5 @@
 // deltabloom inspect with little memory: a file that needs more does not keep
 // it from reading the others.
-#include "tests/sst/crafted.h"
 #include "tests/tools/tool_test.h"
 
 namespace deltabloom {

@@ -17,6 +17,7 @@ namespace deltabloom::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using test::ExpectHas;
 
 TEST(Escaped, KnownAnswers) {
   const struct {
@@ -253,10 +254,6 @@ Result Call(const std::vector<std::string>& words) {
   Program program(TestCommands());
   const int code = program.Run(arguments, {&out, &err, false, 0});
   return {code, out.str(), err.str()};
-}
-
-void ExpectHas(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << part << "\nin: " << text;
 }
 
 TEST(Program, RunsACommandAndEscapesWhatItPrints) {

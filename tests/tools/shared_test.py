@@ -30,9 +30,7 @@ class Shared(unittest.TestCase):
 
     def setUp(self):
         self.redis.run("FLUSHALL")
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.port = self.redis.port
 
     def call(self, *words, keys="", env=None):

@@ -20,10 +20,6 @@ struct Result {
   std::string err;
 };
 
-inline void ExpectHas(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << part << "\nin: " << text;
-}
-
 inline void ExpectHasAll(const std::string& text,
                          const std::vector<std::string>& parts) {
   for (const std::string& part : parts) ExpectHas(text, part);

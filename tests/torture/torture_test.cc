@@ -2,8 +2,6 @@
 // and how reads and writes fail; and that the torture finds planted errors.
 #include "tests/torture/torture.h"
 
-#include <unistd.h>
-
 #include "db_bench_ext/common/files.h"
 #include "tests/folder.h"
 #include "tests/random.h"
@@ -294,7 +292,7 @@ TEST(SabotageTest, AFilterThatLosesKeysIsFound) {
   const std::string what =
       FailureOf(With<testing::DelegatingPolicy<LosingBuilder>>(), Cycles());
   // Names the key, whichever check finds it.
-  EXPECT_NE(what.find("'k"), std::string::npos) << what;
+  test::ExpectHas(what, "'k");
 }
 
 TEST(SabotageTest, ADiskThatLosesWhatWasSyncedIsFound) {
@@ -303,7 +301,7 @@ TEST(SabotageTest, ADiskThatLosesWhatWasSyncedIsFound) {
   const std::string what = FailureOf(sabotage, Cycles());
   // The model finds a key or a transaction missing, or RocksDB a log that its
   // tables need.
-  EXPECT_NE(what.find("then power is lost"), std::string::npos) << what;
+  test::ExpectHas(what, "then power is lost");
 }
 
 TEST(SabotageTest, ACheckThatHangsIsFound) {
@@ -312,9 +310,7 @@ TEST(SabotageTest, ACheckThatHangsIsFound) {
   options.timeout_seconds = 2;
   while (DrawPlan(options, 0).closes) ++options.seed;
   const std::string what = FailureOf(With<HangingPolicy>(), options);
-  EXPECT_NE(what.find(" has not ended after 2 s; it was at: "),
-            std::string::npos)
-      << what;
+  test::ExpectHas(what, " has not ended after 2 s; it was at: ");
 }
 
 }  // namespace

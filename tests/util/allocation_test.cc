@@ -57,7 +57,6 @@ double BruteForce(const RateCurve& curve, const std::vector<SortedRun>& runs,
   return run + 1 == runs.size() ? runs[run].weight * rate : best;
 }
 
-// What every allocation must be.
 void ExpectSane(const RateCurve& curve, const std::vector<SortedRun>& runs,
                 double bits_per_key, const Allocation& allocation) {
   ASSERT_EQ(allocation.runs.size(), runs.size());

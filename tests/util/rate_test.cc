@@ -356,7 +356,7 @@ TEST(Sizing, LimitsAndClamps) {
   EXPECT_EQ(KeysForRate({9586, 7}, 0.01), 999u);
 }
 
-TEST(RocksDBRate, OfBloomFilterIsThatMeasured) {
+TEST(RocksDBRate, IsThatMeasured) {
   // Percent (docs/guide.md); at least 100 million lookups where it is low.
   const std::map<double, double> kMeasured = {
       {5, 9.315},   {6, 5.779},   {7, 3.661},   {8, 2.322},   {9, 1.483},
@@ -368,9 +368,6 @@ TEST(RocksDBRate, OfBloomFilterIsThatMeasured) {
   }
   EXPECT_EQ(internal::RocksDBBloomRate(0), 1);
   EXPECT_LT(internal::RocksDBBloomRate(60), 1e-7);
-}
-
-TEST(RocksDBRate, OfRibbonFilterIsThatMeasured) {
   EXPECT_NEAR(internal::RocksDBRibbonRate(7.02), 0.00954, 0.0003);
   EXPECT_NEAR(internal::RocksDBRibbonRate(9.59), 0.00171, 0.00006);
 }
@@ -399,16 +396,14 @@ TEST(RocksDBRate, OfFiltersByTheirBytes) {
   EXPECT_FALSE(RocksDBFilterRate(std::string(100, 'x'), 1).has_value());
 }
 
-TEST(FalsePositive, BlocksCostAccuracy) {
+TEST(FalsePositive, BlocksAndShortHashesCostAccuracy) {
   // One large block is a plain filter; small blocks are worse.
   EXPECT_NEAR(internal::BlockedBloomRate(1e6, 1e5, 6),
               internal::BloomRateFinite(1e6, 1e5, 6), 1e-5);
   EXPECT_GT(internal::BlockedBloomRate(512, 51.2, 6),
             1.1 * internal::BloomRate(10, 1, 6));
   EXPECT_EQ(internal::BlockedBloomRate(512, 0, 6), 0);
-}
-
-TEST(FalsePositive, AHashOf32BitsAddsItsCollisions) {
+  // A hash of 32 bits adds its collisions.
   EXPECT_NEAR(internal::BloomRateOfHash(1e9, 1e8, 6, 32) -
                   internal::BloomRateOfHash(1e9, 1e8, 6, 64),
               1e8 / 4294967296.0, 5e-4);
