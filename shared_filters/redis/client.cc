@@ -43,11 +43,7 @@ std::string FieldOf(const std::string& info, const std::string& name) {
 }
 
 // What scripts return instead of a result: -1, -2, ...
-struct ScriptAnswer {
-  RedisError error;
-  const char* text;
-};
-constexpr ScriptAnswer kScriptAnswers[] = {
+constexpr std::pair<RedisError, const char*> kScriptAnswers[] = {
     {RedisError::kMismatch, "the filter was deleted or replaced"},
     {RedisError::kMissing, kBitsLost},
     {RedisError::kBusy,
@@ -440,8 +436,8 @@ RedisStatus Client::ErrorOf(const Request& request,
   if (request.script == nullptr || reply.integer >= 0) return {};
   const auto number = static_cast<size_t>(-1 - reply.integer);
   if (number >= std::size(kScriptAnswers)) return OddReply(request.key);
-  return StatusAt(kScriptAnswers[number].error, request.key,
-                  kScriptAnswers[number].text);
+  const auto& [error, text] = kScriptAnswers[number];
+  return StatusAt(error, request.key, text);
 }
 
 RedisStatus Client::StatusAt(RedisError error, const std::string& key,

@@ -74,8 +74,6 @@ class SigpipeBlocked {
     if (!was_pending_) sigtimedwait(&sigpipe_, nullptr, &at_once);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
-  SigpipeBlocked(const SigpipeBlocked&) = delete;
-  SigpipeBlocked& operator=(const SigpipeBlocked&) = delete;
 
  private:
   sigset_t sigpipe_, before_;

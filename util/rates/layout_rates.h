@@ -17,9 +17,8 @@ double PlanRate(const Plan& plan);
 double RateForMillibits(const LayoutRow* row, uint64_t keys,
                         uint32_t millibits_per_key);
 
-// The legal range of false_positive_rate, where one is set. Below the least
-// rate, hashes of 64 bits would decide.
-inline constexpr double kLeastRate = 1e-9;
+// The legal range of false_positive_rate, where one is set. Below it, hashes of
+// 64 bits would decide.
 bool ValidRate(double rate);
 
 struct MillibitsAndRate {

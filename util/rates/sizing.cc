@@ -53,7 +53,7 @@ double RateForMillibits(const LayoutRow* row, uint64_t keys,
 
 bool ValidRate(double rate) {
   // Written so that NaN fails.
-  return rate >= kLeastRate && rate < 1;
+  return rate >= 1e-9 && rate < 1;
 }
 
 MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,

@@ -239,11 +239,6 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
     std::swap(finished_hashes_, hashes_);
   }
   *owner = std::move(built_);
-  Reset();
-  return filter;
-}
-
-void BitsBuilder::Reset() {
   hashes_.Clear();
   last_key_.reset();
   last_alt_.reset();
@@ -252,6 +247,7 @@ void BitsBuilder::Reset() {
   keys_lost_ = false;
   entries_.store(0, std::memory_order_relaxed);
   Charge();
+  return filter;
 }
 
 void BitsBuilder::Charge(uint64_t more) {

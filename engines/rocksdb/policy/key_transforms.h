@@ -44,12 +44,12 @@ void SetRandomSource(RandomSource source);
 class KeyMapping {
  public:
   // `transform` may be null; it replaces what `keys` says of a transform.
-  KeyMapping(const RegisteredTransform* transform, const HashedKeys& keys)
+  KeyMapping(const RegisteredTransform* transform = nullptr,
+             const HashedKeys& keys = {})
       : transform_(transform), keys_(keys) {
     keys_.transformed = transform != nullptr;
     keys_.transform_id = transform == nullptr ? 0 : transform->id;
   }
-  KeyMapping() : KeyMapping(nullptr, HashedKeys()) {}
 
   // What the trailer says of it.
   const HashedKeys& keys() const { return keys_; }

@@ -25,9 +25,7 @@ constexpr char kFile[] = "/deltabloom.range";
 
 std::string KeyOf(int64_t number) {
   std::string key(8, '\0');
-  for (size_t i = 0; i < key.size(); ++i) {
-    key[i] = static_cast<char>(number >> (56 - 8 * i));
-  }
+  StoreFixed64(key.data(), __builtin_bswap64(static_cast<uint64_t>(number)));
   return key;
 }
 

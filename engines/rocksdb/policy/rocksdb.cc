@@ -55,9 +55,9 @@ void SetError(const char* line, std::string* error) noexcept {
 }
 
 // Returns what `fn` returns. If it throws, *error is set, or the error printed,
-// and an empty Result is returned.
-template <typename Result, typename Fn>
-Result Catch(std::string* error, Fn fn) {
+// and an empty result is returned.
+template <typename Fn>
+auto Catch(std::string* error, Fn fn) {
   try {
     return fn();
   } catch (const std::bad_alloc&) {
@@ -65,14 +65,14 @@ Result Catch(std::string* error, Fn fn) {
   } catch (const std::exception& failure) {
     SetError(failure.what(), error);
   }
-  return Result();
+  return decltype(fn())();
 }
 
 // The same for C.
-template <typename Result, typename Fn>
-Result CatchForC(char** errptr, Fn fn) {
+template <typename Fn>
+auto CatchForC(char** errptr, Fn fn) {
   std::string error;
-  Result result = Catch<Result>(errptr == nullptr ? nullptr : &error, fn);
+  const auto result = Catch(errptr == nullptr ? nullptr : &error, fn);
   if (!error.empty()) internal::SetError(errptr, error, {});
   return result;
 }
@@ -158,12 +158,11 @@ int internal::AddFactories(ObjectLibrary& library) {
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
     const RocksDBFilterOptions& options, std::string* error) {
-  return Catch<std::shared_ptr<const FilterPolicy>>(
-      error, [&] { return MakePolicy(options); });
+  return Catch(error, [&] { return MakePolicy(options); });
 }
 
 std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
-  return Catch<std::shared_ptr<EventListener>>(error, [] {
+  return Catch(error, []() -> std::shared_ptr<EventListener> {
     Register();
     return internal::NewTreeListener();
   });
@@ -172,7 +171,7 @@ std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
 bool AddRocksDBFilters(const RocksDBFilterOptions& options,
                        rocksdb::DBOptions* db, ColumnFamilyOptions* family,
                        std::string* error) {
-  return Catch<bool>(error, [&] {
+  return Catch(error, [&] {
     const auto* table =
         family->table_factory == nullptr
             ? nullptr
@@ -201,7 +200,7 @@ bool AddRocksDBFilters(const RocksDBFilterOptions& options,
 
 std::shared_ptr<const SliceTransform> NewRocksDBRangeExtractor(
     std::string* error) {
-  return Catch<std::shared_ptr<const SliceTransform>>(error, [] {
+  return Catch(error, [] {
     Register();
     return std::make_shared<const internal::RangeExtractor>();
   });
@@ -209,7 +208,7 @@ std::shared_ptr<const SliceTransform> NewRocksDBRangeExtractor(
 
 bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
                          std::string* error) {
-  return Catch<bool>(error, [&] {
+  return Catch(error, [&] {
     if (family.table_factory == nullptr) Require("there is no table factory");
     rocksdb::DBOptions db;  // a listener is not missing yet
     db.listeners.push_back(internal::NewTreeListener());
@@ -223,7 +222,7 @@ bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
 }
 
 bool RegisterRocksDB(std::string* error) {
-  return Catch<bool>(error, [] {
+  return Catch(error, [] {
     Register();
     return true;
   });
@@ -270,7 +269,7 @@ DELTABLOOM_EXPORT int deltabloom_register(rocksdb::ObjectLibrary& library,
 // 11.9; tests/c/rocksdb.c runs it.
 rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
                                                         char** errptr) {
-  return CatchForC<rocksdb_filterpolicy_t*>(errptr, [&] {
+  return CatchForC(errptr, [&] {
     Register();
     return reinterpret_cast<rocksdb_filterpolicy_t*>(
         const_cast<rocksdb::FilterPolicy*>(
@@ -283,7 +282,7 @@ rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
 unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
                                              const char* filters,
                                              char** errptr) {
-  return CatchForC<unsigned char>(errptr, [&] {
+  return CatchForC(errptr, [&] {
     Register();
     if (options == nullptr) deltabloom::Require("options is null");
     const PolicyOptions parsed = Parsed(filters);
@@ -303,7 +302,7 @@ unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
 }
 
 unsigned char deltabloom_rocksdb_register(char** errptr) {
-  return CatchForC<unsigned char>(errptr, [] {
+  return CatchForC(errptr, [] {
     Register();
     return true;
   });

@@ -149,7 +149,6 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   uint64_t HashOf(const Slice& key);
   uint64_t HashMapped(const Slice& key);
   void AddHash(uint64_t hash);
-  void Reset();
   // Charges what is held now, and `more`. Without memory for the change,
   // nothing is charged from then on.
   void Charge(uint64_t more = 0);

@@ -191,11 +191,8 @@ struct Baseline {
 // Thread-safe.
 class PolicyStatistics {
  public:
-  PolicyStatistics() = default;
   // What it counted stays in the sum of the process, if it was part of it.
   ~PolicyStatistics();
-  PolicyStatistics(const PolicyStatistics&) = delete;
-  PolicyStatistics& operator=(const PolicyStatistics&) = delete;
 
   // Lives as long as this. Throws std::bad_alloc.
   FilterGroup& Group(const FilterClass& filter_class);

@@ -8,28 +8,18 @@ namespace {
 // Sizes stay within a signed 64-bit number.
 constexpr uint64_t kMaxBlocks = uint64_t{1} << 56;
 
+// The fewest millibits per key for 2, 3, ... probes, from 8 on in two blocks.
 // docs/local_rates.py simulates what is best.
-struct Choice {
-  uint32_t from_millibits;
-  uint8_t marker;
-};
-constexpr Choice kChoices[] = {
-    {0, kOneBlock + 1},       {2100, kOneBlock + 2},
-    {3600, kOneBlock + 3},    {5100, kOneBlock + 4},
-    {6700, kOneBlock + 5},    {8400, kOneBlock + 6},
-    {10300, kOneBlock + 7},   {12000, kTwoBlocks + 8},
-    {12500, kTwoBlocks + 9},  {14200, kTwoBlocks + 10},
-    {16000, kTwoBlocks + 11}, {18500, kTwoBlocks + 12},
-    {20500, kTwoBlocks + 13}, {22500, kTwoBlocks + 14},
-    {25000, kTwoBlocks + 15}, {27500, kTwoBlocks + 16},
-};
+constexpr uint32_t kFewestMillibits[] = {2100,  3600,  5100,  6700,  8400,
+                                         10300, 12000, 12500, 14200, 16000,
+                                         18500, 20500, 22500, 25000, 27500};
 
 uint8_t MarkerFor(uint32_t millibits) {
-  uint8_t marker = kFirstMarker;
-  for (const Choice& choice : kChoices) {
-    if (millibits >= choice.from_millibits) marker = choice.marker;
+  uint8_t probes = 1;
+  for (const uint32_t fewest : kFewestMillibits) {
+    if (millibits >= fewest) ++probes;
   }
-  return marker;
+  return static_cast<uint8_t>((probes < 8 ? kOneBlock : kTwoBlocks) + probes);
 }
 
 // ceil(keys * millibits / 512000), at least 1 and at most kMaxBlocks.
