@@ -142,10 +142,8 @@ DataBlock ParseDataBlock(std::string_view block) {
 
 std::string_view DataBlocks::Read(const BlockHandle& handle) {
   constexpr uint64_t kWindow = 64 << 10;
-  const auto expect = [&](bool holds, const std::string& what) {
-    if (!holds) {
-      Check(internal::At(source_, handle.offset) + "expected " + what);
-    }
+  const auto fail = [&](const std::string& what) {
+    Check(internal::At(source_, handle.offset) + "expected " + what);
   };
   const std::string outside = internal::CheckHandle(file_, handle);
   if (!outside.empty()) Check(internal::At(source_, handle.offset) + outside);
@@ -159,28 +157,29 @@ std::string_view DataBlocks::Read(const BlockHandle& handle) {
   }
   std::string_view block = std::string_view(window_).substr(
       handle.offset - window_start_, handle.size + 1);
-  const bool intact =
-      internal::BlockChecksum(file_.checksum, block) +
-          internal::ChecksumContext(file_.checksum_base, handle.offset) ==
-      LoadFixed32(block.data() + block.size());
-  expect(intact, "a block of " + std::to_string(handle.size) +
-                     " bytes whose checksum (" +
-                     internal::ChecksumName(file_.checksum) +
-                     ") holds, found one that does not");
+  if (internal::BlockChecksum(file_.checksum, block) +
+          internal::ChecksumContext(file_.checksum_base, handle.offset) !=
+      LoadFixed32(block.data() + block.size())) {
+    fail("a block of " + std::to_string(handle.size) +
+         " bytes whose checksum (" + internal::ChecksumName(file_.checksum) +
+         ") holds, found one that does not");
+  }
   auto compression = static_cast<uint8_t>(block.back());
   if (compression == kZstdNotFinal) compression = kZstd;
   block.remove_suffix(1);
   if (compression == 0) return block;
   const auto decompress =
       compression < std::size(kDecompress) ? kDecompress[compression] : nullptr;
-  expect(decompress != nullptr, "a compression that is known here, found " +
-                                    std::to_string(compression));
-  expect(file_.format_version >= 2 || compression == kSnappy ||
-             compression == kZstd,
-         "format_version 2 or later with compression " +
-             std::to_string(compression) + ", found " +
-             std::to_string(file_.format_version) +
-             ", whose blocks of that kind are not read here");
+  const std::string number = std::to_string(compression);
+  if (decompress == nullptr) {
+    fail("a compression that is known here, found " + number);
+  }
+  if (file_.format_version < 2 && compression != kSnappy &&
+      compression != kZstd) {
+    fail("format_version 2 or later with compression " + number + ", found " +
+         std::to_string(file_.format_version) +
+         ", whose blocks of that kind are not read here");
+  }
   // The size comes first, and Snappy needs it.
   Cursor cursor(block);
   uint32_t n = 0;
@@ -193,8 +192,7 @@ std::string_view DataBlocks::Read(const BlockHandle& handle) {
     capacity_ = n;
   }
   good = good && decompress(block, dictionary_, decompressed_.get(), n);
-  expect(good, "a block of compression " + std::to_string(compression) +
-                   ", found other bytes");
+  if (!good) fail("a block of compression " + number + ", found other bytes");
   return {decompressed_.get(), n};
 }
 
@@ -265,7 +263,8 @@ void DataBlocks::ForEachKey(const BlockHandle& handle, const KeyFn& fn) {
   const char* p = block.entries.data();
   const char* const end = p + block.entries.size();
   const bool separate = !block.restarts.empty();
-  std::string key;
+  std::string& key = key_;
+  key.clear();
   while (p != end) {
     uint32_t sizes[3];  // shared with the key before, other bytes, value
     const auto byte = [p](int i) { return static_cast<unsigned char>(p[i]); };

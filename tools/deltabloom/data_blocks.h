@@ -48,6 +48,7 @@ class DataBlocks {
   uint64_t window_start_ = 0;
   std::unique_ptr<char[]> decompressed_;
   size_t capacity_ = 0;  // of decompressed_
+  std::string key_;      // the last one; kept for its memory
 };
 
 }  // namespace deltabloom::tools
