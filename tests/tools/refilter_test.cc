@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <map>
+#include <thread>
 
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"
@@ -672,6 +673,10 @@ TEST_F(Refilter, RefusesOpenAndDamaged) {
     EXPECT_EQ(Run("--dry-run " + path_).status, 0);
   }
   EXPECT_TRUE(Tables() == before);
+  const std::string missing = before.rbegin()->first;
+  fs::rename(missing, missing + ".elsewhere");
+  EXPECT_EQ(Summary("--dry-run", 1).at("failed"), 1);
+  fs::rename(missing + ".elsewhere", missing);
   const std::string empty = File("empty");
   fs::create_directory(empty);
   EXPECT_EQ(Run(empty).status, 1);
@@ -700,6 +705,25 @@ TEST_F(Refilter, RefusesOpenAndDamaged) {
   EXPECT_EQ(Summary("", 1).at("failed"), 3);
   ExpectHas(err_, "format_version 2 or later with compression 2, found 1");
 #endif
+}
+
+// Tables that compactions delete meanwhile are gone, whenever that is.
+TEST_F(Refilter, DryRunOfABusyDatabase) {
+  const Options options = MakeOptions("bloomfilter:10");
+  Load(options);
+  const auto db = testing::Open(options, path_);
+  std::atomic<bool> done{false};
+  std::thread compact([&] {
+    for (int i = 0; !done; i = (i + 1) % kAllKeys) {
+      testing::Load(db.get(), i, i + 1);
+      if (i % 8 == 7) ASSERT_OK(db->CompactRange({}, nullptr, nullptr));
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Summary("--dry-run").at("failed"), 0) << err_;
+  }
+  done = true;
+  compact.join();
 }
 
 // The old files stay, and moving them back undoes it; what a killed run left

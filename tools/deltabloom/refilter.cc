@@ -33,8 +33,8 @@ struct Options : RefilterOptions {
 };
 
 // In the order of Outcome.
-constexpr const char* kOutcomes[] = {"planned", "replaced", "no_gain", "left",
-                                     "failed"};
+constexpr const char* kOutcomes[] = {"planned", "replaced", "no_gain",
+                                     "left",    "failed",   "gone"};
 
 std::string ParseFilter(const std::string& text,
                         internal::PolicyOptions* options) {
@@ -136,6 +136,9 @@ class Run {
                  &stop_, table);
       }
       const std::lock_guard<std::mutex> guard(mutex_);
+      if (table->outcome == Outcome::kFailed && IsGone(*table)) {
+        table->outcome = Outcome::kGone;
+      }
       Show(*table);
     });
     return Summarize();
@@ -258,6 +261,14 @@ class Run {
     }
   }
 
+  // RocksDB deletes a file only after the MANIFEST says so.
+  bool IsGone(const RefilterTable& table) const {
+    Manifest now;
+    return options_.dry_run && !fs::exists(table.path) &&
+           ReadManifest(options_.database, &now).empty() &&
+           now.tables().count(NumberOfName(table.path)) == 0;
+  }
+
   // RocksDB deletes NUMBER.dbtmp when it opens the database, unless a table
   // has that number. Low numbers are in use no more.
   void PrepareTemporaries() {
@@ -327,7 +338,9 @@ class Run {
     console_->AddElement(json);
     const std::string before =
         table.before + ", " + RateText(table.rate_before);
-    if (table.outcome == Outcome::kFailed) {
+    if (table.outcome == Outcome::kGone) {
+      console_->Line(table.path + ": gone meanwhile");
+    } else if (table.outcome == Outcome::kFailed) {
       console_->Error(table.path + ": " + table.reason);
     } else if (table.outcome == Outcome::kLeft) {
       console_->Line(table.path + ": left as it is: " + table.reason);
@@ -353,6 +366,9 @@ class Run {
     Json summary;
     for (const char* outcome : kOutcomes) summary[outcome] = 0;
     for (const RefilterTable& table : tables_) {
+      Json& count = summary[kOutcomes[static_cast<size_t>(table.outcome)]];
+      count = count.get<uint64_t>() + 1;
+      if (table.outcome == Outcome::kGone) continue;
       for (Group* group :
            {&levels[{table.family, table.level}], &families[table.family]}) {
         group->keys += table.keys;
@@ -361,8 +377,6 @@ class Run {
         group->before.Add(table, table.rate_before);
         group->after.Add(table, table.rate_after);
       }
-      Json& count = summary[kOutcomes[static_cast<size_t>(table.outcome)]];
-      count = count.get<uint64_t>() + 1;
     }
     std::vector<std::vector<std::string>> rows = {
         {"column family", "level", "filters", "keys", "filter bytes",
@@ -402,7 +416,8 @@ class Run {
                         : summary["replaced"].dump() + " replaced") +
                    ", " + summary["no_gain"].dump() + " without a gain, " +
                    summary["left"].dump() + " left as they are, " +
-                   summary["failed"].dump() + " failed" +
+                   summary["failed"].dump() + " failed, " +
+                   summary["gone"].dump() + " gone meanwhile" +
                    (stop_ ? "; stopped, because no file can be written" : ""));
     return summary["failed"] > 0 || stop_ ? kFailure : kSuccess;
   }
@@ -526,9 +541,9 @@ level 0 and in one table of each other level.
 
 The document of --json has "files", "levels", "column_families" and "summary",
 the number of files by result. A file has "result" (planned, replaced, no_gain,
-left or failed), "reason", "keys", "filter_bytes", and "before" and "after" with
-"filter" and the expected "rate" of false positives; deltabloom verify measures
-it. Unknown values are null.)";
+left, failed, or gone: deleted while the database was open), "reason", "keys",
+"filter_bytes", and "before" and "after" with "filter" and the expected "rate"
+of false positives; deltabloom verify measures it. Unknown values are null.)";
   manual.examples = {
       {"deltabloom refilter --dry-run /var/lib/db",
        "what it would gain, table by table and level by level"},

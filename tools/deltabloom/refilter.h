@@ -26,6 +26,7 @@ enum class Outcome : uint8_t {
   kNoGain,    // the filter is as good as one that fits
   kLeft,      // as it is; `reason` says why
   kFailed,    // the table cannot be read, or no other one can be written
+  kGone,      // an open database has deleted it
 };
 
 // The rate over the keys of several filters; nothing if one is not known.

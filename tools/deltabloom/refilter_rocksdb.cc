@@ -694,8 +694,6 @@ void PlanRefilter(const RefilterOptions& options, RefilterTable* table) {
 }
 
 void PlanRange(const RefilterOptions& options, RefilterTable* table) {
-  // A compaction of an open database may have deleted it: its plan stays.
-  if (!fs::exists(table->path)) return;
   const auto make = [&](const SstSource& source) {
     const std::atomic<bool> stop{false};
     const SstFile file = ReadFile(source);
