@@ -211,7 +211,11 @@ ExitCode Program::Run(const std::vector<std::string>& arguments,
       return End(who, kSuccess, kFailure, &console);
     } catch (const CLI::ParseError& error) {
       wrong = error.what();  // may end with a full stop or a newline
-      wrong.resize(wrong.find_last_not_of(".\n") + 1);
+      // CLI11 looks at values first, but which are values an option may decide.
+      if (found && error.get_name() == "ValidationError") {
+        const std::vector<std::string> unknown = entry->options->remaining();
+        if (!unknown.empty()) wrong = CLI::ExtrasError(unknown).what();
+      }
     }
   }
   console.Error(who + ": " + wrong + "; see " + who + " --help");
