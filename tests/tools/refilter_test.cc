@@ -660,6 +660,7 @@ TEST_F(Refilter, LeavesAsItIs) {
   EXPECT_EQ(Run("--filter 'id=deltabloom;compatibility=own' " + path_).status,
             2);
   EXPECT_EQ(Run("--keep-old '' " + path_).status, 2);
+  ExpectHas(Run("--dryrun missing").err, "was not expected: --dryrun;");
 }
 
 // An open database is refused; a damaged table is not touched.
@@ -705,6 +706,23 @@ TEST_F(Refilter, RefusesOpenAndDamaged) {
   EXPECT_EQ(Summary("", 1).at("failed"), 3);
   ExpectHas(err_, "format_version 2 or later with compression 2, found 1");
 #endif
+}
+
+// A seed takes the place of some of the bits, where that costs little; then
+// there is nothing to do, whatever the size of the partitions.
+TEST_F(Refilter, SeedsOnce) {
+  const std::string filter = "--filter 'id=deltabloom:20:compact;seeded=on' ";
+  for (const unsigned bytes : {0u, 2048u, 1000u, 600u, 100u}) {
+    SCOPED_TRACE(bytes);
+    Load(MakeOptions("deltabloom:10:compact", [&](auto* o, auto* table) {
+      if (bytes > 0) Partitioned(o, table);
+      table->metadata_block_size = std::max(bytes, 1u);
+    }));
+    const json summary = Summary(filter);
+    EXPECT_EQ(summary.at("left"), 0);
+    EXPECT_EQ(summary.at("replaced") > 0, bytes == 0 || bytes >= 1000);
+    EXPECT_EQ(Summary("--dry-run " + filter).at("no_gain"), 3);
+  }
 }
 
 // Tables that compactions delete meanwhile are gone, whenever that is.

@@ -141,6 +141,14 @@ std::string WithRange(const internal::PolicyOptions& options,
   return kind + (has_range ? " with a range part" : " without a range part");
 }
 
+// Whether a filter of this rate replaces another one. To get a seed that is
+// wanted, it may match more keys.
+bool IsBetter(bool old_is_seeded, const std::optional<double>& rate,
+              const std::optional<double>& old_rate) {
+  const double most = old_is_seeded ? 1 : 1 / kLeastGain;
+  return rate.value_or(1) < std::min(1.0, most * old_rate.value_or(1));
+}
+
 void Decide(bool fits, RefilterTable* table) {
   const double least = fits ? kLeastGain : 1 / kLeastGain;
   const bool gains = *table->rate_after < 1 &&
@@ -210,13 +218,20 @@ void Plan(const RefilterOptions& options, const SstSource& source,
     const std::string new_kind =
         std::string("Deltabloom ") +
         (plan.layout == nullptr ? "none" : plan.layout->name);
+    // A partition that is too small for a new filter keeps the old one.
+    double new_rate = plan.layout == nullptr ? 1 : internal::PlanRate(plan);
     // The same layout has no more bits in the same bytes, even if the number of
     // keys is overestimated here.
-    const bool same = kind == new_kind && fit.queried && fit.seeded;
-    // A partition that is too small for a new filter keeps the old one.
-    const bool stays = same || plan.layout == nullptr;
-    fits = fits && (fit.seeded || stays);
-    after.Add(stays ? old_rate : internal::PlanRate(plan), keys);
+    if (kind == new_kind && fit.queried) {
+      const internal::Plan unseeded =
+          PlanPart(SettingsFor(options.filter, *table,
+                               {options.filter.transform, {}}, handle.size),
+                   whole_keys);
+      new_rate *= std::max(1.0, old_rate.value_or(1) / PlanRate(unseeded));
+    }
+    const bool better = IsBetter(fit.seeded, new_rate, old_rate);
+    fits = fits && (fit.seeded || !better);
+    after.Add(better ? new_rate : old_rate, keys);
     if (table->before.empty()) {
       table->before = kind;
       table->after = WithRange(options.filter, new_kind, table->range);
@@ -340,9 +355,10 @@ class FilterMaker : public FilterKeysVisitor {
                 .layout != nullptr) {
       throw std::bad_alloc();
     }
-    if (keys > 0 && rate.value_or(1) < old_rate.value_or(1) &&
+    if (keys > 0 && IsBetter(old.seeded, rate, old_rate) &&
         (has_range || !table_.range || !old.has_range)) {
       after_.Add(rate, weight);
+      fits_ = fits_ && old.seeded;
       filters_[partition_] = built.ToString();
       kind_ = KindOf(kFilterName, filters_[partition_]);
       has_ranges_ = has_ranges_ && has_range;
@@ -362,7 +378,7 @@ class FilterMaker : public FilterKeysVisitor {
     table->after = WithRange(options_.filter, kind_, has_ranges_);
     table->rate_before = before_.Rate();
     table->rate_after = after_.Rate().value_or(1);
-    Decide(FitOf(options_.filter, old_).seeded, table);
+    Decide(fits_, table);
   }
 
   const std::vector<std::string>& filters() const { return filters_; }
@@ -437,6 +453,7 @@ class FilterMaker : public FilterKeysVisitor {
   uint64_t keys_ = 0;
   RateSum before_;
   RateSum after_;
+  bool fits_ = true;  // all that are replaced; see Fit::seeded
   std::string kind_;
   bool has_ranges_ = true;  // all new filters
   uint64_t checked_ = 0;    // the end of the last data block
