@@ -54,15 +54,10 @@ bool SetLocalRound(AtomicBits* bits, uint64_t block, uint64_t hash,
   return true;
 }
 
-struct FilterSize {
-  uint64_t blocks;
-  local::Probes probes;
-};
-
 // 1 to 8 probes in one block, or 8 in each of two where that saves a twentieth
 // of the bits. (Other numbers of probes in two blocks would save up to 4 % more
 // between rates of 0.001 and 0.0001.) At most 1,000 bits per key.
-FilterSize SizeFor(uint64_t keys, double rate) {
+local::Shape SizeFor(uint64_t keys, double rate) {
   keys = std::max<uint64_t>(keys, 1);
   const auto most = static_cast<uint64_t>(static_cast<double>(keys) *
                                           internal::kMaxBitsPerKey /
@@ -76,8 +71,8 @@ FilterSize SizeFor(uint64_t keys, double rate) {
   const uint64_t blocks = internal::SmallestNumber(
       local::kApartFromBlocks, end - 1,
       [&](uint64_t n) { return rate_of(keys, n) <= rate; });
-  return blocks == 0 ? FilterSize{one.blocks, {one.probes, 0}}
-                     : FilterSize{blocks, two_lines};
+  if (blocks == 0) return {one.blocks, one.probes, 0};
+  return {blocks, two_lines.first, two_lines.second};
 }
 
 }  // namespace
@@ -99,14 +94,14 @@ std::string ConcurrentFilterOptions::Validate() const {
 struct ConcurrentFilter::Rep {
   explicit Rep(const ConcurrentFilterOptions& filter_options)
       : options(filter_options),
-        size(SizeFor(options.expected_keys, options.false_positive_rate)),
-        rate(size.probes),
-        bits(size.blocks * kLocalBlockWords) {}
+        shape(SizeFor(options.expected_keys, options.false_positive_rate)),
+        rate({shape.first, shape.second}),
+        bits(shape.blocks * kLocalBlockWords) {}
 
-  uint32_t probes() const { return size.probes.first + size.probes.second; }
+  uint32_t probes() const { return shape.first + shape.second; }
 
   const ConcurrentFilterOptions options;
-  const FilterSize size;
+  const local::Shape shape;
   const local::RateOfProbes rate;
   AtomicBits bits;
   internal::StripedCounter keys;
@@ -122,12 +117,12 @@ ConcurrentFilter::~ConcurrentFilter() = default;
 
 bool ConcurrentFilter::Add(std::string_view key) {
   const uint64_t hash = internal::Hash64(key);
-  const auto& [blocks, probes] = rep_->size;
+  const auto& [blocks, first, second] = rep_->shape;
   const uint64_t block = local::BlockOf(hash, blocks);
-  bool changed = SetLocalRound(&rep_->bits, block, hash, 0, probes.first);
-  if (probes.second != 0) {
+  bool changed = SetLocalRound(&rep_->bits, block, hash, 0, first);
+  if (second != 0) {
     changed |= SetLocalRound(&rep_->bits, local::NextBlock(block, blocks), hash,
-                             1, probes.second);
+                             1, second);
   }
   rep_->keys.Add(1);
   return changed;
@@ -135,12 +130,12 @@ bool ConcurrentFilter::Add(std::string_view key) {
 
 bool ConcurrentFilter::MayMatch(std::string_view key) const {
   const uint64_t hash = internal::Hash64(key);
-  const auto& [blocks, probes] = rep_->size;
+  const auto& [blocks, first, second] = rep_->shape;
   const uint64_t block = local::BlockOf(hash, blocks);
-  return TestLocalRound(rep_->bits, block, hash, 0, probes.first) &&
-         (probes.second == 0 ||
+  return TestLocalRound(rep_->bits, block, hash, 0, first) &&
+         (second == 0 ||
           TestLocalRound(rep_->bits, local::NextBlock(block, blocks), hash, 1,
-                         probes.second));
+                         second));
 }
 
 uint64_t ConcurrentFilter::KeysAdded() const { return rep_->keys.Sum(); }
@@ -161,7 +156,7 @@ bool ConcurrentFilter::IsOverfull() const {
 
 double ConcurrentFilter::FalsePositiveRate() const {
   const uint64_t keys = DistinctKeysEstimate();
-  return keys == UINT64_MAX ? 1 : rep_->rate(keys, rep_->size.blocks);
+  return keys == UINT64_MAX ? 1 : rep_->rate(keys, rep_->shape.blocks);
 }
 
 BloomSize ConcurrentFilter::Size() const {
@@ -177,7 +172,7 @@ void ConcurrentFilter::AppendTo(std::string* dst) const {
     internal::StoreFixed64(to + 8 * i, rep_->bits.Word(i));
   }
   const uint8_t kind =
-      rep_->size.probes.second == 0 ? local::kOneBlock : local::kTwoBlocks;
+      rep_->shape.second == 0 ? local::kOneBlock : local::kTwoBlocks;
   dst->back() = static_cast<char>(kind + rep_->probes());
 }
 

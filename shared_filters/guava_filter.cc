@@ -75,10 +75,6 @@ constexpr char16_t kReplacement = 0xFFFD;
 bool IsHighSurrogate(char16_t unit) { return unit >> 10 == 0xD800 >> 10; }
 bool IsLowSurrogate(char16_t unit) { return unit >> 10 == 0xDC00 >> 10; }
 
-char32_t CodePoint(char16_t high, char16_t low) {
-  return 0x10000 + ((high & char32_t{0x3FF}) << 10 | (low & char32_t{0x3FF}));
-}
-
 void AppendUtf8(char32_t code_point, std::string* to) {
   const auto append = [to](char32_t byte) {
     to->push_back(static_cast<char>(byte));
@@ -290,7 +286,8 @@ std::string GuavaStringFunnel(std::u16string_view text) {
     const char16_t unit = text[i];
     if (IsHighSurrogate(unit) && i + 1 < text.size() &&
         IsLowSurrogate(text[i + 1])) {
-      AppendUtf8(CodePoint(unit, text[++i]), &bytes);
+      const char32_t low = text[++i] & char32_t{0x3FF};
+      AppendUtf8(0x10000 + ((unit & char32_t{0x3FF}) << 10 | low), &bytes);
     } else if (IsHighSurrogate(unit) || IsLowSurrogate(unit)) {
       bytes.push_back('?');
     } else {

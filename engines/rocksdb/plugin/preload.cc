@@ -19,8 +19,7 @@ constexpr char kPolicyModule[] = "libdeltabloom_rocksdb_plugin_policy.so";
 
 struct Found {
   bool ours = false;
-  bool other = false;
-  LoadedRocksDB which{};  // the first of the others
+  LoadedRocksDB other{};  // the first one; its path is null if there is none
 };
 
 void Note(const LoadedRocksDB& rocksdb, void* argument) {
@@ -28,9 +27,8 @@ void Note(const LoadedRocksDB& rocksdb, void* argument) {
   if (rocksdb.soname != nullptr &&
       std::strcmp(rocksdb.soname, DELTABLOOM_ROCKSDB_SONAME) == 0) {
     found->ours = true;
-  } else if (!found->other) {
-    found->other = true;
-    found->which = rocksdb;
+  } else if (found->other.path == nullptr) {
+    found->other = rocksdb;
   }
 }
 
@@ -76,8 +74,8 @@ void LoadPolicy() {
 __attribute__((constructor)) void Start() {
   Found found;
   deltabloom::internal::ForEachRocksDB(Note, &found);
-  if (found.other) {
-    Refuse(found.which);
+  if (found.other.path != nullptr) {
+    Refuse(found.other);
   } else if (found.ours) {
     LoadPolicy();
   }

@@ -78,18 +78,12 @@ struct Words {
   Lanes word[4];
 };
 
-// The 16 bytes at blocks[i] and blocks[i + 4], side by side.
-DELTABLOOM_TARGET_AVX2 inline __m256i Load16Each(const char* const* blocks,
-                                                 size_t i) {
-  return _mm256_inserti128_si256(
-      _mm256_castsi128_si256(
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(blocks[i]))),
-      _mm_loadu_si128(reinterpret_cast<const __m128i*>(blocks[i + 4])), 1);
-}
-
 DELTABLOOM_TARGET_AVX2 inline Words LoadWords(const char* const* blocks) {
   __m256i in[4];
-  for (size_t i = 0; i < 4; ++i) in[i] = Load16Each(blocks, i);
+  for (size_t i = 0; i < 4; ++i) {  // of keys i and i + 4, side by side
+    in[i] = _mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(blocks[i + 4]),
+                                reinterpret_cast<const __m128i*>(blocks[i]));
+  }
   const __m256i low01 = _mm256_unpacklo_epi32(in[0], in[1]);
   const __m256i low23 = _mm256_unpacklo_epi32(in[2], in[3]);
   const __m256i high01 = _mm256_unpackhi_epi32(in[0], in[1]);

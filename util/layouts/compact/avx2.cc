@@ -6,6 +6,7 @@
 #include "util/layouts/compact/compact.h"
 
 #define DELTABLOOM_TARGET DELTABLOOM_TARGET_AVX2
+#define DELTABLOOM_KERNELS Avx2
 
 namespace deltabloom::internal::compact {
 namespace {
@@ -74,11 +75,5 @@ DELTABLOOM_TARGET inline bool Holds(const Query& query) {
 }  // namespace deltabloom::internal::compact
 
 #include "util/layouts/compact/kernels-inl.h"
-
-namespace deltabloom::internal::compact {
-
-const Kernels& Avx2() { return kKernels; }
-
-}  // namespace deltabloom::internal::compact
 
 #endif  // defined(__x86_64__)

@@ -17,6 +17,8 @@
 
 #include "util/layouts/compact/compact.h"
 
+#define DELTABLOOM_KERNELS Avx512
+
 namespace deltabloom::internal::compact {
 namespace {
 
@@ -48,11 +50,5 @@ DELTABLOOM_TARGET inline bool Holds(const Query& query) {
 }  // namespace deltabloom::internal::compact
 
 #include "util/layouts/compact/kernels-inl.h"
-
-namespace deltabloom::internal::compact {
-
-const Kernels& Avx512() { return kKernels; }
-
-}  // namespace deltabloom::internal::compact
 
 #endif  // defined(__x86_64__) || defined(DELTABLOOM_TARGET)

@@ -2,8 +2,9 @@
 // instructions.
 //
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
-// instructions, and in namespace deltabloom::internal::compact the function
-// Holds<kColumns>. No lambdas: they would not inherit the attribute.
+// instructions; DELTABLOOM_KERNELS, the function that returns the kernels; and
+// in namespace deltabloom::internal::compact the function Holds<kColumns>. No
+// lambdas: they would not inherit the attribute.
 #pragma once
 
 #include <algorithm>
@@ -78,4 +79,7 @@ constexpr Kernels kKernels =
     MakeKernels(std::make_index_sequence<kMaxColumns>());
 
 }  // namespace
+
+const Kernels& DELTABLOOM_KERNELS() { return kKernels; }
+
 }  // namespace deltabloom::internal::compact

@@ -2,6 +2,7 @@
 #include "util/layouts/compact/compact.h"
 
 #define DELTABLOOM_TARGET
+#define DELTABLOOM_KERNELS Portable
 
 namespace deltabloom::internal::compact {
 namespace {
@@ -33,7 +34,5 @@ Located Locate(const ParsedFilter& parsed, uint64_t hash) {
     first_bucket += shape.buckets(i);
   }
 }
-
-const Kernels& Portable() { return kKernels; }
 
 }  // namespace deltabloom::internal::compact

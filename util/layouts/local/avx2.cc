@@ -6,6 +6,7 @@
 #include "util/layouts/local/local.h"
 
 #define DELTABLOOM_TARGET DELTABLOOM_TARGET_AVX2
+#define DELTABLOOM_KERNELS Avx2
 
 namespace deltabloom::internal::local {
 namespace {
@@ -57,11 +58,5 @@ struct Rounds {
 }  // namespace deltabloom::internal::local
 
 #include "util/layouts/local/kernels-inl.h"
-
-namespace deltabloom::internal::local {
-
-const Kernels& Avx2() { return kKernels; }
-
-}  // namespace deltabloom::internal::local
 
 #endif  // defined(__x86_64__)

@@ -1,8 +1,9 @@
 // The kernels of local over the rounds of probes of a set of instructions.
 //
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
-// instructions, and in namespace deltabloom::internal::local the class Rounds,
-// like PortableRounds. No lambdas: they would not inherit the attribute.
+// instructions; DELTABLOOM_KERNELS, the function that returns the kernels; and
+// in namespace deltabloom::internal::local the class Rounds, like
+// PortableRounds. No lambdas: they would not inherit the attribute.
 #pragma once
 
 #include <algorithm>
@@ -107,4 +108,7 @@ constexpr Kernels kKernels = {
     {{MayMatch<1>, MayMatchMany<1>}, {MayMatch<2>, MayMatchMany<2>}}, SetBits};
 
 }  // namespace
+
+const Kernels& DELTABLOOM_KERNELS() { return kKernels; }
+
 }  // namespace deltabloom::internal::local

@@ -65,7 +65,7 @@ struct SectorMasks {
   alignas(64) uint32_t row[kSectors + 1][2 * kSectors];
 };
 
-constexpr SectorMasks MakeSectorMasks() {
+inline constexpr SectorMasks kSectorMasks = [] {
   SectorMasks masks{};
   for (uint32_t n = 0; n <= kSectors; ++n) {
     for (uint32_t i = 0; i < 2 * kSectors; ++i) {
@@ -73,9 +73,7 @@ constexpr SectorMasks MakeSectorMasks() {
     }
   }
   return masks;
-}
-
-inline constexpr SectorMasks kSectorMasks = MakeSectorMasks();
+}();
 
 inline uint32_t FirstSector(uint64_t hash) {
   return static_cast<uint32_t>(hash >> 32) % kSectors;

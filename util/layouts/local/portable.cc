@@ -2,6 +2,7 @@
 #include "util/layouts/local/local.h"
 
 #define DELTABLOOM_TARGET
+#define DELTABLOOM_KERNELS Portable
 
 namespace deltabloom::internal::local {
 using Rounds = PortableRounds;
@@ -15,7 +16,5 @@ bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
   return parsed.shape.As<Shape>().second == 0 ? TestHash<1>(parsed, hash)
                                               : TestHash<2>(parsed, hash);
 }
-
-const Kernels& Portable() { return kKernels; }
 
 }  // namespace deltabloom::internal::local

@@ -75,12 +75,6 @@ double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
          (1 - Miss(in_second.other_round));
 }
 
-// The chance that a key has the very bits of another in its block: of the 64
-// bits of its hash, 35 choose them.
-double HashRate(double keys, double blocks) {
-  return -std::expm1(-std::ldexp(keys / blocks, -35));
-}
-
 // The rates of one number of probes, of which some take tens of microseconds
 // to compute, as a table: of filters with many blocks it is a smooth function
 // of the keys per block, less a share in inverse proportion to the blocks.
@@ -209,7 +203,10 @@ double RateOfProbes::At(double keys, double blocks) const {
     by_bits = RateByBits(static_cast<long double>(keys),
                          static_cast<long double>(blocks));
   }
-  return by_bits + (1 - by_bits) * HashRate(keys, blocks);
+  // The chance that a key has the very bits of another in its block: of the 64
+  // bits of its hash, 35 choose them.
+  const double by_hash = -std::expm1(-std::ldexp(keys / blocks, -35));
+  return by_bits + (1 - by_bits) * by_hash;
 }
 
 double Rate(const AnyShape& any_shape, uint64_t keys) {
