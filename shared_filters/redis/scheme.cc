@@ -306,9 +306,7 @@ bool Scheme::SetSize(uint64_t keys, double rate) {
 double Scheme::KeysOfOccupancy(double occupancy) const {
   const auto m = static_cast<double>(bits);
   if (occupancy >= 1) return std::numeric_limits<double>::infinity();
-  if (!is_local()) return KeysFromSetBits(m, occupancy * m, probes);
-  // A clear bit is e^(-load * probes / 512) likely, over Poisson loads.
-  return -std::log1p(-occupancy) * m / probes;
+  return KeysFromSetBits(m, occupancy * m, probes);
 }
 
 double Scheme::RateOfOccupancy(double occupancy) const {

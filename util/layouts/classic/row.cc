@@ -21,12 +21,6 @@ uint64_t BytesFor(uint64_t keys, uint32_t millibits, uint64_t max_bits) {
   return bits / 8 + (bits % 8 != 0);
 }
 
-// 0.69 ~ ln 2 probes per bit minimise the false positives.
-uint32_t ProbesFor(uint32_t millibits) {
-  return static_cast<uint32_t>(
-      std::clamp<uint64_t>(uint64_t{millibits} * 69 / 100000, 1, kMaxProbes));
-}
-
 // With LevelDB's hash as LevelDB, which has no upper limit of bits.
 template <Hash kHash>
 bool MakePlan(uint32_t millibits, Plan* plan) {
@@ -34,7 +28,9 @@ bool MakePlan(uint32_t millibits, Plan* plan) {
   uint64_t size =
       BytesFor(plan->keys, millibits, leveldb ? ~uint64_t{0} : kMaxUsefulBits);
   if (!leveldb) size = std::min(GoodSizeFrom(size), kMaxUsefulBits / 8);
-  SetSize(size, ProbesFor(millibits), plan);
+  // 0.69 ~ ln 2 probes per bit minimise the false positives.
+  const auto probes = static_cast<uint32_t>(uint64_t{millibits} * 69 / 100000);
+  SetSize(size, std::clamp(probes, uint32_t{1}, kMaxProbes), plan);
   return true;
 }
 
