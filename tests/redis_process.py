@@ -30,8 +30,7 @@ class RedisProcess:
         self.process = subprocess.Popen(
             [self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
              "--appendonly", "no", "--dir", self.folder.name, *self.arguments],
-            stdout=subprocess.DEVNULL,
-        )
+            stdout=subprocess.DEVNULL)
         for _ in range(12000):
             try:
                 self.run("PING")

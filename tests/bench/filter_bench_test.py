@@ -156,8 +156,7 @@ class Modes(FilterBench):
                  "--report", folder, "--quick", "--competitors", "rocksdb-bloom,deltabloom-classic",
                  "--keys", "1k,3k", "--samples", "1000", "--many-filter-keys", "20k",
                  "--repetitions", "1", "--benchmark_min_time=0.00001"],
-                capture_output=True, text=True, timeout=900,
-            )  # fmt: skip
+                capture_output=True, text=True, timeout=900)
             self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
             text = pathlib.Path(folder, "report.md").read_text()
             chapters = text.split("\n## ")[1:]

@@ -44,8 +44,7 @@ class Bindings(unittest.TestCase):
         (self.folder / "deltabloom-rocksdb.pc").write_text(
             "Name: x\nDescription: x\nVersion: 0\n"
             f"Libs: -L{self.folder}/lib -ldeltabloom_rocksdb -lrocksdb\n"
-            f"Cflags: -I{self.folder}/include\n"
-        )
+            f"Cflags: -I{self.folder}/include\n")
         self.environment = {
             "HOME": str(self.folder),
             **os.environ,
@@ -83,8 +82,7 @@ class Bindings(unittest.TestCase):
 
     @unittest.skipUnless(
         NODE and subprocess.run([NODE, "-e", "require('koffi')"], capture_output=True).returncode == 0,
-        "Node and koffi are not installed (npm install koffi, NODE_PATH)",
-    )
+        "Node and koffi are not installed (npm install koffi, NODE_PATH)")
     def test_node(self):
         self.check(NODE, EXAMPLES / "database.js")
 

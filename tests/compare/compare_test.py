@@ -21,7 +21,7 @@ import xml.etree.ElementTree
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from seed import seed_of_this_run  # noqa: E402
+from support import seed_of_this_run  # noqa: E402
 
 PLUGIN = sys.argv[1]
 SEED = seed_of_this_run()

@@ -45,8 +45,7 @@ policy = "deltabloom" if ours and failure != "misnamed" else "bloomfilter"
     f"2026/11/21-12:00:00.000003 7fe0   table_factory options:   flush_block_policy_factory: FlushBlock (0x1)\n"
     f"  cache_index_and_filter_blocks: 1\n"
     f"  filter_policy: {policy}\n"
-    f"  whole_key_filtering: 1\n"
-)
+    f"  whole_key_filtering: 1\n")
 (database / "000007.sst").write_text("table")
 (database / "CURRENT").write_text("MANIFEST\n")
 if benchmark == "filluniquerandom" or "fillrandom,flush" in flags["benchmarks"]:

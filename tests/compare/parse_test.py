@@ -45,8 +45,7 @@ class Parse(unittest.TestCase):
     def test_properties(self):
         self.assertEqual(
             parse.table_properties(RECORDED["properties"]),
-            {"tables": 10, "entries": 132812, "filter_bytes": 166450, "filter_entries": 132812},
-        )
+            {"tables": 10, "entries": 132812, "filter_bytes": 166450, "filter_entries": 132812})
         self.assertEqual(parse.table_properties(RECORDED["properties_none"])["filter_bytes"], 0)
 
     def test_progress_by_carriage_return(self):

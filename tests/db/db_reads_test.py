@@ -17,8 +17,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from seed import seed_of_this_run  # noqa: E402
-from terminal import open_terminal  # noqa: E402
+from support import open_terminal, seed_of_this_run  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
 SEED = seed_of_this_run()

@@ -31,8 +31,7 @@ class Guard:
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [GUARD, "--store", store, "--redis-port", str(redis.port), "--redis-timeout", "60000", *options],
-            stdout=subprocess.PIPE, stderr=self.errors, text=True,
-        )
+            stdout=subprocess.PIPE, stderr=self.errors, text=True)
         line = self.process.stdout.readline()
         if not line.startswith("listening on 127.0.0.1:"):
             raise RuntimeError(line + self.said())

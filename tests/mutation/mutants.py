@@ -34,16 +34,13 @@ BINARY = {
 WORDS = {"true": ["false"], "false": ["true"], "min": ["max"], "max": ["min"]}
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<=", ">>="}
 # What stands in their parentheses does not change what the program computes.
-WITHOUT_MEANING = {
-    "static_assert", "assert", "alignas", "__attribute__", "__builtin_prefetch",
-    "reserve", "decltype", "noexcept",
-}
+WITHOUT_MEANING = {"static_assert", "assert", "alignas", "__attribute__", "__builtin_prefetch", "reserve", "decltype",
+                   "noexcept"}  # fmt: skip
 NOT_AN_EXPRESSION = {
-    "const", "constexpr", "static", "auto", "using", "typedef", "unsigned", "int", "bool",
-    "char", "double", "float", "long", "template", "typename", "class", "struct", "enum",
-    "friend", "public", "private", "protected", "extern", "goto", "throw", "delete", "asm",
-    "thread_local", "namespace", "inline", "operator", "union", "volatile", "try", "catch",
-}
+    "const", "constexpr", "static", "auto", "using", "typedef", "unsigned", "int", "bool", "char", "double", "float",
+    "long", "template", "typename", "class", "struct", "enum", "friend", "public", "private", "protected", "extern",
+    "goto", "throw", "delete", "asm", "thread_local", "namespace", "inline", "operator", "union", "volatile", "try",
+    "catch"}  # fmt: skip
 DECLARATION = re.compile(r"[\w:]+(<.*?>)?[*&]*\s+[*&]*\w+\s*([=;{(\[]|$)")
 
 

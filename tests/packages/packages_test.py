@@ -43,11 +43,8 @@ class Packages(unittest.TestCase):
         return found[0]
 
     def test_each_file_is_in_one_package(self):
-        installed = {
-            path.relative_to(PREFIX).as_posix()
-            for path in PREFIX.rglob("*")
-            if path.is_symlink() or path.is_file()
-        }
+        installed = {path.relative_to(PREFIX).as_posix() for path in PREFIX.rglob("*")
+                     if path.is_symlink() or path.is_file()}  # fmt: skip
         packed = []
         for name, files in self.files.items():
             documents = {file for file in files if file.startswith(f"share/doc/{name}/")}

@@ -62,18 +62,6 @@ class BuilderTest : public ::testing::TestWithParam<std::string> {
     return MatchesOf(filter, Keys(begin, end, 1));
   }
 
-  static double RateOf(const Slice& filter, uint64_t keys) {
-    internal::ParsedFilter parsed;
-    EXPECT_EQ(
-        internal::ParseSealed({filter.data(), filter.size()},
-                              internal::ActiveCpu(), nullptr, &parsed, nullptr),
-        internal::FilterKind::kFilter);
-    return internal::FindLayoutOfLastByte(
-               static_cast<uint8_t>(filter[filter.size() - 1]),
-               Hash::kMurmurHash2)
-        ->rate(parsed.shape, keys);
-  }
-
   std::unique_ptr<const char[]> owner_;
 };
 
@@ -272,7 +260,15 @@ TEST_P(BuilderTest, RoundedSizesKeepTheirAverage) {
   int filters = 0;
   for (int keys = 500; keys < 5000; keys += 37, ++filters) {
     const Slice filter = Build(&builder, Keys(0, keys));
-    rounded_rate += RateOf(filter, static_cast<uint64_t>(keys));
+    internal::ParsedFilter parsed;
+    ASSERT_EQ(
+        internal::ParseSealed(filter.ToStringView(), internal::ActiveCpu(),
+                              nullptr, &parsed, nullptr),
+        internal::FilterKind::kFilter);
+    rounded_rate +=
+        internal::FindLayoutOfLastByte(
+            static_cast<uint8_t>(filter[filter.size() - 1]), Hash::kMurmurHash2)
+            ->rate(parsed.shape, static_cast<uint64_t>(keys));
     planned_rate +=
         RateForMillibits(settings.layout, static_cast<uint64_t>(keys), 10000);
     EXPECT_LE(FalsePositives(filter, 0, keys), keys / 10);
@@ -588,16 +584,6 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 // What the cache charges at a time, and its own per entry.
 constexpr uint64_t kSlack = kMiB;
 
-void EnableCharge(BlockBasedTableOptions* table) {
-#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 703
-  table->cache_usage_options.options_overrides.insert(
-      {rocksdb::CacheEntryRole::kFilterConstruction,
-       {rocksdb::CacheEntryRoleOptions::Decision::kEnabled}});
-#else
-  table->reserve_table_builder_memory = true;
-#endif
-}
-
 class ConstructionChargeTest : public ::testing::TestWithParam<std::string> {
  protected:
   static constexpr int kKeys = 400000;
@@ -606,7 +592,14 @@ class ConstructionChargeTest : public ::testing::TestWithParam<std::string> {
     BlockBasedTableOptions table;
     table.block_cache = cache_;
     table.filter_policy = PolicyFromString("deltabloom:10:" + GetParam());
-    if (charge) EnableCharge(&table);
+    if (!charge) return table;
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 703
+    table.cache_usage_options.options_overrides.insert(
+        {rocksdb::CacheEntryRole::kFilterConstruction,
+         { rocksdb::CacheEntryRoleOptions::Decision::kEnabled }});
+#else
+    table.reserve_table_builder_memory = true;
+#endif
     return table;
   }
 

@@ -140,8 +140,7 @@ class InTree(InAFolder):
                 "CXXFLAGS = -base\n"
                 "include $(foreach p,$(ROCKSDB_PLUGINS),plugin/$(p)/*.mk)\n"
                 "show:\n\t@echo '$(deltabloom_SOURCES)'; echo '$(deltabloom_FUNC)'\n"
-                f"{objects}/%.o:\n\t@echo '$(CXXFLAGS)'\n"
-            )
+                f"{objects}/%.o:\n\t@echo '$(CXXFLAGS)'\n")
             make = ["make", "-s", "-C", str(self.folder), "ROCKSDB_PLUGINS=deltabloom"]
             sources, function = run(*make, "show", preload=None).stdout.splitlines()
             self.check_sources(sources.split())
@@ -156,8 +155,7 @@ class InTree(InAFolder):
             "cmake_minimum_required(VERSION 3.10)\nproject(rocksdb NONE)\n"
             "add_subdirectory(plugin/deltabloom)\n"
             'message(STATUS "sources=${deltabloom_SOURCES}")\n'
-            'message(STATUS "flags=${deltabloom_COMPILE_FLAGS}")\n'
-        )
+            'message(STATUS "flags=${deltabloom_COMPILE_FLAGS}")\n')
         output = run("cmake", "-S", self.folder, "-B", self.folder / "build", preload=None).stdout
         self.check_sources(re.search(r"sources=(.*)", output).group(1).split(";"))
         self.assertRegex(output, r"flags=-iquote \S+/plugin/deltabloom/source")

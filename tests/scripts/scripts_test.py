@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from terminal import open_terminal  # noqa: E402
+from support import open_terminal  # noqa: E402
 
 SOURCE = pathlib.Path(sys.argv.pop(1))
 LONG = ["torture", "mutation", "portability", "coverage", "packages"]

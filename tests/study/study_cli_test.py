@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from seed import seed_of_this_run  # noqa: E402
+from support import seed_of_this_run  # noqa: E402
 
 PLOTS = sys.argv.pop()
 STUDY = sys.argv.pop()

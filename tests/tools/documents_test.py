@@ -67,8 +67,7 @@ class Completion(unittest.TestCase):
         """What Bash offers for the last of the words."""
         script = (
             'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
-            '_deltabloom; printf "%s\\n" "${COMPREPLY[@]}"'
-        )
+            '_deltabloom; printf "%s\\n" "${COMPREPLY[@]}"')
         result = run("bash", "-uc", script, "bash", str(TOOL_DIR / "deltabloom.bash"), *words)
         self.assertEqual(result.stderr, "")
         return result.stdout.split()

@@ -37,8 +37,7 @@ class Shared(unittest.TestCase):
         data = keys if isinstance(keys, bytes) else keys.encode()
         return subprocess.run(
             [TOOL, "shared", *words, "--port", str(self.port), "--timeout", "1m"], input=data,
-            capture_output=True, timeout=900, env={**os.environ, **(env or {})},
-        )
+            capture_output=True, timeout=900, env={**os.environ, **(env or {})})
 
     def done(self, *words, keys=""):
         result = self.call(*words, keys=keys)

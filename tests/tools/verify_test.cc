@@ -282,7 +282,7 @@ class VerifyLevelDB : public test::ToolTest {
   std::vector<const leveldb::Snapshot*> snapshots_;
 };
 
-std::map<std::string, std::unique_ptr<const leveldb::FilterPolicy>> Policies() {
+TEST_F(VerifyLevelDB, FindsAFlippedBitUnderEveryPolicy) {
   std::map<std::string, std::unique_ptr<const leveldb::FilterPolicy>> policies;
   policies["LevelDB's"].reset(leveldb::NewBloomFilterPolicy(10));
   policies["drop-in"] = NewLevelDBBloomFilterPolicy(10);
@@ -292,11 +292,7 @@ std::map<std::string, std::unique_ptr<const leveldb::FilterPolicy>> Policies() {
     options.layout = layout;
     policies[LayoutName(layout)] = NewLevelDBFilterPolicy(options);
   }
-  return policies;
-}
-
-TEST_F(VerifyLevelDB, FindsAFlippedBitUnderEveryPolicy) {
-  for (const auto& [name, policy] : Policies()) {
+  for (const auto& [name, policy] : policies) {
     for (const auto compression :
          {leveldb::kNoCompression, leveldb::kSnappyCompression}) {
       SCOPED_TRACE(name);

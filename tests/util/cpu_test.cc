@@ -16,22 +16,18 @@ namespace {
 
 using internal::Cpu;
 
-// The flags of the first CPU in /proc/cpuinfo, each between two blanks.
-std::string SystemFlags() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("flags", 0) == 0) return line + " ";
-  }
-  return {};
-}
-
 TEST(Cpu, IsTheOneTheSystemReports) {
 #if !defined(__x86_64__)
   // Under an emulator the system's report may be that of another machine.
   EXPECT_EQ(internal::DetectedCpu(), Cpu::kPortable);
   return;
 #endif
-  const std::string flags = SystemFlags();
+  // Of the first CPU, each between two blanks.
+  std::string flags;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; flags.empty() && std::getline(file, line);) {
+    if (line.rfind("flags", 0) == 0) flags = line + " ";
+  }
   if (flags.empty()) GTEST_SKIP() << "no flags in /proc/cpuinfo";
   const auto has = [&](const char* list) {
     std::istringstream names(list);

@@ -1,6 +1,8 @@
-"""The seed of this run, for tests in Python, as random.h has it for others."""
+"""What tests in Python share: the seed of a run, as random.h has it for others,
+and a terminal."""
 
 import os
+import pty
 import random
 
 
@@ -11,3 +13,12 @@ def seed_of_this_run():
     seed = int(wish) if wish else random.SystemRandom().randrange(1, 2**31)
     print(f"DELTABLOOM_SEED={seed}", flush=True)
     return seed
+
+
+def open_terminal(test):
+    """Both ends, as pty.openpty() gives them; skips `test` where none are to be
+    had, as in a chroot without /dev/pts."""
+    try:
+        return pty.openpty()
+    except OSError as error:
+        test.skipTest(str(error))
