@@ -780,8 +780,10 @@ TEST_F(Refilter, KeepsOldFilesAndRemovesItsOwn) {
 }
 
 // Killed at random moments: the database opens, has every key, and the next run
-// continues.
+// continues. DELTABLOOM_KILLS is how often (default 20).
 TEST_F(Refilter, KilledAtAnyTime) {
+  const char* const wish = std::getenv("DELTABLOOM_KILLS");
+  const int most = wish == nullptr ? 20 : std::atoi(wish);
   Options options = MakeOptions("bloomfilter:10");
   Load(options);
   const Contents contents = ScanClosed(options);
@@ -790,7 +792,7 @@ TEST_F(Refilter, KilledAtAnyTime) {
   test::FreshRandom random;
   // At times that span the whole run, whatever it takes here.
   uint64_t longest = 80;  // milliseconds
-  for (int kills = 0; kills < 20;) {
+  for (int kills = 0; kills < most;) {
     SCOPED_TRACE(kills);
     fs::remove_all(path_);
     fs::copy(original, path_, fs::copy_options::recursive);
