@@ -23,7 +23,8 @@ constexpr std::pair<Variant, const char*> kVariants[] = {
     {Variant::kUniform, ""},
     {Variant::kByHand, "-by-hand"},
     {Variant::kLevels, "-levels"},
-    {Variant::kRange, "-range"}};
+    {Variant::kRange, "-range"},
+    {Variant::kRefilter, "-refilter"}};
 
 bool IsOurs(const std::string& filter) { return filter.rfind(kOurs, 0) == 0; }
 
@@ -188,7 +189,8 @@ const std::vector<Contender>& Contenders() {
       for (const char* filter :
            {kRocksDBBloom, kRibbon, "deltabloom-classic", "deltabloom-local",
             "deltabloom-compact", "deltabloom-auto"}) {
-        if (variant > Variant::kByHand && !IsOurs(filter)) continue;
+        const bool replaced = variant == Variant::kRefilter;
+        if (variant > Variant::kByHand && IsOurs(filter) == replaced) continue;
         list->push_back({std::string(filter) + ending, filter, variant});
       }
     }
@@ -211,6 +213,13 @@ Policy MakePolicy(const Contender& contender, double bits_per_key) {
       MakeFilters(contender.filter, contender.variant, bits_per_key);
   policy.bits = {bits_per_key};
   std::string error;
+  if (contender.variant == Variant::kRefilter) {
+    std::map<int, PolicyPointer> levels;
+    for (int level = 0; level < 7; ++level) levels[level] = policy.filters;
+    policy.filters = std::make_shared<ByHandPolicy>(
+        MakeFilters("deltabloom-compact", Variant::kUniform, bits_per_key),
+        std::move(levels));
+  }
   if (contender.variant == Variant::kLevels) {
     policy.listener = NewRocksDBFilterListener(&error);
   } else if (contender.variant == Variant::kRange) {

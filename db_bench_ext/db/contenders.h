@@ -17,10 +17,11 @@ namespace deltabloom::db_reads {
 inline constexpr char kRocksDBBloom[] = "rocksdb-bloom";
 
 enum class Variant : uint8_t {
-  kUniform,  // the same bits per key in all tables
-  kByHand,   // the best bits of each level of a planned tree, set per level
-  kLevels,   // allocation=levels: the policy learns the tree
-  kRange,    // range=on: part of the bits answer range queries
+  kUniform,   // the same bits per key in all tables
+  kByHand,    // the best bits of each level of a planned tree, set per level
+  kLevels,    // allocation=levels: the policy learns the tree
+  kRange,     // range=on: part of the bits answer range queries
+  kRefilter,  // of RocksDB, then those of deltabloom refilter
 };
 
 struct Contender {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -104,11 +105,20 @@ void Database::Build(const TreePlan& plan, bench::ProgressBar* progress) {
   const Clock::time_point start = Clock::now();
   Settle(plan, progress);
   Close();
+  if (contender_.variant == Variant::kRefilter) Refilter();
   load_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
   listening_ = false;
   Open(CommonOptions());
   tree_ = ReadTree(db());
   CheckTree(plan);
+}
+
+void Database::Refilter() const {
+  const std::string command = "'" DELTABLOOM_TOOL
+                              "' refilter --filter deltabloom:100:compact '" +
+                              path_ + "' >/dev/null 2>&1";
+  if (std::system(command.c_str()) == 0) return;
+  throw std::runtime_error("this command failed: " + command);
 }
 
 void Database::Settle(const TreePlan& plan, bench::ProgressBar* progress) {

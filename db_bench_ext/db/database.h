@@ -62,6 +62,7 @@ class Database {
   rocksdb::Options CommonOptions() const;
   void Open(const rocksdb::Options& options);
   void Close();
+  void Refilter() const;
   void Settle(const TreePlan& plan, bench::ProgressBar* progress);
   void WriteAgain(const TreePlan& plan);
   // Keys begin .. end - 1 become a table of level 0.

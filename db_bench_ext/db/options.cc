@@ -20,7 +20,8 @@ const std::vector<Preset>& Presets() {
        1'000'000,
        40'000,
        {"none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic",
-        "deltabloom-local", "deltabloom-auto", "deltabloom-auto-levels"},
+        "deltabloom-local", "deltabloom-auto", "deltabloom-auto-levels",
+        "rocksdb-bloom-refilter"},
        /*equal_bytes=*/false,
        /*max_seconds=*/20,
        {64, 1 * kMiB, 4 * kMiB, false, /*direct_io=*/true},
@@ -82,7 +83,8 @@ void Declare(CLI::App* app, Given* given, Options* options) {
                       "none, rocksdb-bloom, rocksdb-ribbon, deltabloom-LAYOUT; "
                       "with -levels:\nallocation=levels, -range: range=on, "
                       "-by-hand: the best bits per level\nof a tree that is "
-                      "known beforehand"));
+                      "known beforehand; rocksdb-bloom-refilter: replaced\nby "
+                      "deltabloom refilter"));
   app->add_option("--lookups", options->lookups,
                   "Lookups of absent keys per database [demo: 40000, fewer "
                   "where the disk\nis slow; levels: 2000000; database: 200000]")
