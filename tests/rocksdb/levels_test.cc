@@ -210,7 +210,7 @@ RocksDBFilterOptions WithMemory(uint64_t bytes) {
 }
 
 // Bytes of the filters of the database.
-double FilterBytes(const TestDb& db, ColumnFamilyHandle* family = nullptr) {
+double FilterBytes(rocksdb::DB* db, ColumnFamilyHandle* family = nullptr) {
   rocksdb::TablePropertiesCollection tables;
   EXPECT_OK(db->GetPropertiesOfAllTables(
       family == nullptr ? db->DefaultColumnFamily() : family, &tables));
@@ -231,6 +231,78 @@ TEST(FilterMemoryTest, AfterOpenAFlushIsNotTakenForAKey) {
     db.PutScattered(500);
     EXPECT_LT(FilterBytes(db) - before, 500 * 20 / 8);
   }
+}
+
+// RocksDB opens few of the tables, and gives the listener no properties of
+// those of other column families.
+TEST(FilterMemoryTest, AfterOpenAllTablesAreEstimated) {
+  for (const int files : {-1, 20}) {
+    Options options = SmallTrees();
+    options.max_open_files = files;
+    options.target_file_size_base = 8 << 10;
+    AddRocksDBFiltersOrThrow(WithMemory(50'000), &options, &options);
+    Options other = SmallTrees();
+    TestDb db(options);
+    std::vector<ColumnFamilyHandle*> handles = {db.NewFamily(options, "second"),
+                                                db.NewFamily(other, "other")};
+    for (uint64_t i = 0; i < 15'000; ++i) {
+      db.Put(Scattered(i));
+      for (ColumnFamilyHandle* family : handles) {
+        db.Put(Scattered(i), "value", family);
+      }
+    }
+    rocksdb::CompactRangeOptions all;
+    all.bottommost_level_compaction =
+        rocksdb::BottommostLevelCompaction::kForce;
+    for (int round = 0; round < 2; ++round) {
+      db.Rewrite();
+      ASSERT_OK(db->CompactRange(all, handles[0], nullptr, nullptr));
+    }
+    EXPECT_NEAR(FilterBytes(db) + FilterBytes(db, handles[0]), 48'500, 2'500);
+    for (ColumnFamilyHandle* family : handles) db.CloseFamily(family);
+    db.Close();
+    std::unique_ptr<rocksdb::DB> opened;
+    ASSERT_OK(rocksdb::DB::Open(
+        options, db.path(),
+        {{"default", options}, {"second", options}, {"other", other}}, &handles,
+        OpensInto(&opened)));
+    const double before = FilterBytes(opened.get());
+    for (uint64_t i = 0; i < 400; ++i) {
+      ASSERT_OK(opened->Put({}, Scattered(20'000 + i), "value"));
+      if (i % 100 == 99) {
+        ASSERT_OK(opened->Flush({}));
+      }
+    }
+    FinishJobs(opened.get());
+    EXPECT_GT(FilterBytes(opened.get()) - before, 400 * 10 / 8);
+    EXPECT_LACKS(db.Log(), "cannot be kept");
+    const auto trees = internal::FindTrees(db.path());
+    for (const auto& [name, family] : trees->families) {
+      EXPECT_NEAR(family.bits.keys(), 15'000, 750) << name << " " << files;
+    }
+    for (ColumnFamilyHandle* handle : handles) {
+      EXPECT_OK(opened->DestroyColumnFamilyHandle(handle));
+    }
+  }
+}
+
+// As docs/operations.md rewrites the tables of another policy.
+TEST(FilterMemoryTest, CompactFilesRewritesTablesInTheirLevel) {
+  LevelsDb db;
+  db.Open(WithPolicy(RocksDBBloom()));
+  db.PutScattered(20'000);
+  db.Open(WithMemory(26'000));
+  db.PutScattered(1);  // an event: before it nothing is known of the tree
+  rocksdb::ColumnFamilyMetaData tree;
+  db->GetColumnFamilyMetaData(&tree);
+  for (const auto& level : tree.levels) {
+    for (const auto& file : level.files) {
+      if (level.level == 0) continue;
+      ASSERT_OK(db->CompactFiles({}, {file.name}, level.level));
+    }
+  }
+  EXPECT_GT(FilterBytes(db), 23'000) << db.Measured().text;
+  EXPECT_LE(FilterBytes(db), 26'000) << db.Measured().text;
 }
 
 // Databases with totals of their own, which grow tenfold and are rewritten.

@@ -35,53 +35,74 @@ constexpr double kLookupsPerUpdate = 1000;
 // Below this share of lookups in filters of unknown rate the others are enough.
 constexpr double kMostUnknown = 0.01;
 
-// filter_memory of the database, 0 for none, and the bytes of its filters.
-std::pair<uint64_t, uint64_t> MemoryOf(const DatabaseTrees& trees) {
-  uint64_t asked = 0;
-  double bits = 0;
-  for (const auto& [name, family] : trees.families) {
-    const uint64_t total = family.filter_memory;
-    if (total != 0) asked = asked == 0 ? total : std::min(asked, total);
-    bits += family.bits.FilterBits(0);
+// The memory of a database's filters. Tables of a compaction that runs count as
+// far as they have more bits than those that they replace.
+struct Memory {
+  uint64_t asked = 0;    // the smallest filter_memory; 0: none
+  bool differs = false;  // families have different ones
+  double keys = 0;       // of families with one
+  double bits = 0;       // of their filters
+  double other_bits = 0;
+  // Of filters of unknown size, per key: where none of their family is known.
+  double unknown = 0;
+
+  // What the families with filter_memory have together, in bits.
+  double Shared() const { return 8 * static_cast<double>(asked) - other_bits; }
+  uint64_t Bytes() const {
+    return static_cast<uint64_t>((bits + other_bits) / 8);
   }
-  return {asked, static_cast<uint64_t>(bits / 8)};
+};
+
+// The bits per key of filters of unknown size in a column family.
+double UnknownBits(const FamilyTree& family, double otherwise, double most) {
+  if (!family.bits.limits().filters) return 0;
+  return std::min(family.bits.Sums().MeanBits(otherwise), most);
 }
 
-// What filter_memory leaves besides the present filters, in bits. Sets
-// *bits_per_key to the average over all keys that share it and keys_to_come.
-// The smallest value of all families counts; filters of families without one
-// are taken off. Sets *problem to one line if the total cannot be kept.
-double SpareOf(const DatabaseTrees& trees, const PolicyOptions& options,
-               double keys_to_come, double* bits_per_key,
-               std::string* problem) {
-  const uint64_t total = MemoryOf(trees).first;
-  double keys = 0;
-  double shared = 0;
-  double other = 0;
+// Filters of unknown size have the mean of those of their column family, else
+// of the database, at most `most` bits per key.
+Memory MemoryOf(const DatabaseTrees& trees, double most) {
+  FileSums all;
   for (const auto& [name, family] : trees.families) {
-    const double bits = family.bits.FilterBits(options.max_bits_per_key);
-    if (family.filter_memory == 0) {
-      other += bits;
-      continue;
-    }
-    shared += bits;
-    keys += family.bits.keys();
-    if (family.filter_memory == total) continue;
+    if (family.bits.limits().filters) all.Add(family.bits.Sums());
+  }
+  Memory memory;
+  memory.unknown = std::min(all.MeanBits(most), most);
+  for (const auto& [name, family] : trees.families) {
+    const uint64_t total = family.filter_memory;
+    const double bits =
+        family.bits.FilterBits(UnknownBits(family, memory.unknown, most));
+    (total == 0 ? memory.other_bits : memory.bits) += bits;
+    if (total == 0) continue;
+    memory.keys += family.bits.keys();
+    memory.differs |= memory.asked != 0 && memory.asked != total;
+    memory.asked = memory.asked == 0 ? total : std::min(memory.asked, total);
+  }
+  for (const auto& [id, job] : trees.jobs) {
+    memory.bits -= job.BitsInPlace(memory.unknown);
+  }
+  return memory;
+}
+
+// The average bits per key under filter_memory, over the keys that share it and
+// keys_to_come. Sets *problem to one line if the total cannot be kept.
+double SharedBits(const Memory& memory, const PolicyOptions& options,
+                  double keys_to_come, std::string* problem) {
+  if (memory.differs) {
     *problem =
         "column families have different values of filter_memory: the smallest "
         "is used until all have the same";
   }
-  const double all = 8 * static_cast<double>(total) - other;
-  const double planned = all * kPlannedMemory;
-  if (planned < options.min_bits_per_key * keys) {
-    *problem = "filter_memory=" + std::to_string(total) +
+  const double planned = memory.Shared() * kPlannedMemory;
+  if (planned < options.min_bits_per_key * memory.keys) {
+    *problem = "filter_memory=" + std::to_string(memory.asked) +
                " cannot be kept: filters have min_bits_per_key=" +
                NumberText(options.min_bits_per_key);
   }
-  *bits_per_key = std::clamp(
-      planned / std::max(keys + keys_to_come, 1.0), options.min_bits_per_key,
+  return std::clamp(
+      planned / std::max(memory.keys + keys_to_come, 1.0),
+      options.min_bits_per_key,
       std::max(options.min_bits_per_key, options.max_bits_per_key));
-  return all - shared;
 }
 
 // The bits per key that the total leaves for a table. A compaction takes what
@@ -89,11 +110,15 @@ double SpareOf(const DatabaseTrees& trees, const PolicyOptions& options,
 // flushes then get the least.
 double MostBits(const TreeBits& tree, const NewTable& table, double spare,
                 double unknown) {
-  if (!(table.KeysRead() > 0)) return std::max(spare, 0.0) / tree.flush_keys();
+  spare = std::max(spare, 0.0);
+  if (table.compaction == nullptr || !(table.compaction->read.keys > 0)) {
+    return spare / tree.flush_keys();
+  }
   const Compaction& job = *table.compaction;
-  return (job.read.FilterBits(unknown) +
-          std::max(spare + job.filter_bits, 0.0)) /
-         job.read.keys;
+  const double left =
+      job.silent ? tree.keys() : job.read.keys - job.written.keys;
+  return job.read.FilterBits(unknown) / job.read.keys +
+         (left > 0 ? spare / left : 0);
 }
 
 // The average bits per key without filter_memory: those that are set, or those
@@ -308,21 +333,32 @@ LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
 LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
                      DatabaseTrees* trees, FamilyTree* family,
                      std::string* problem) {
+  // SetOptions changes one family after the other: all with the old total have
+  // the new one until their policies are called.
+  const uint64_t before =
+      std::exchange(family->seen_memory, options.filter_memory);
+  for (auto& [name, other] : trees->families) {
+    if (before != 0 && other.filter_memory == before) {
+      other.filter_memory = options.filter_memory;
+    }
+  }
   family->filter_memory = options.filter_memory;
   family->layout = options.layout;
-  double spare = 0;
+  double most = kMaxBitsPerKey;
   if (options.filter_memory == 0) {
     family->target = TargetBits(options, family->bits);
   } else {
-    spare = SpareOf(*trees, options, family->bits.KeysToCome(table),
-                    &family->target, problem);
+    const Memory memory = MemoryOf(*trees, options.max_bits_per_key);
+    family->target =
+        SharedBits(memory, options, family->bits.KeysToCome(table), problem);
+    most = MostBits(
+        family->bits, table, memory.Shared() - memory.bits,
+        UnknownBits(*family, memory.unknown, options.max_bits_per_key));
   }
   if (family->target < kMinBitsPerKey) return {};
   family->bits.SetTarget(family->target, CurveOf(family->layout).curve);
   LevelBits bits = BitsOfTable(family->bits, table, family->layout);
   if (options.filter_memory != 0) {
-    const double most =
-        MostBits(family->bits, table, spare, options.max_bits_per_key);
     bits.millibits_per_key =
         std::max(std::min(bits.millibits_per_key, MillibitsOf(most)),
                  MillibitsOf(options.min_bits_per_key));
@@ -365,9 +401,13 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   const RunUse& use = family.use.use();
   const bool returns = options.false_positive_rate == 0;
   family.bits.SetUse(use, options.min_bits_per_key, returns);
-  const auto job = trees.jobs.find(note->job);
-  if (context.reason == rocksdb::TableFileCreationReason::kCompaction &&
-      job != trees.jobs.end()) {
+  if (context.reason == rocksdb::TableFileCreationReason::kCompaction) {
+    const auto [job, silent] = trees.jobs.try_emplace(note->job);
+    if (silent) {
+      job->second.silent = true;
+      job->second.read = family.bits.Sums(table.level);
+      if (!(job->second.read.keys > 0)) job->second.read = family.bits.Sums();
+    }
     table.compaction = &job->second;
   }
   std::string problem;
@@ -426,9 +466,10 @@ std::string RocksDBFilterLevelsPrometheus() {
     const std::lock_guard<std::mutex> lock(trees->mutex);
     const std::string database = "{database=" + internal::Label(name);
     const std::string metric = "deltabloom_filter_memory_bytes" + database;
-    const auto [asked, on_disk] = internal::MemoryOf(*trees);
-    memory += metric + ",which=\"asked\"} " + std::to_string(asked) + "\n" +
-              metric + ",which=\"on_disk\"} " + std::to_string(on_disk) + "\n";
+    const internal::Memory of = internal::MemoryOf(*trees, 0);
+    memory += metric + ",which=\"asked\"} " + std::to_string(of.asked) + "\n" +
+              metric + ",which=\"on_disk\"} " + std::to_string(of.Bytes()) +
+              "\n";
     for (const auto& [family_name, family] : trees->families) {
       for (const auto& [origin, share] : family.use.use()) {
         use += "deltabloom_absent_lookups_ratio" + database +
@@ -453,10 +494,10 @@ std::string RocksDBFilterLevelsJson() {
   for (const auto& [name, trees] : internal::AllTrees()) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
     json.BeginObject().Key("path").String(name);
-    const auto [asked, on_disk] = internal::MemoryOf(*trees);
+    const internal::Memory memory = internal::MemoryOf(*trees, 0);
     json.Key("filter_memory").BeginObject().Key("asked");
-    asked == 0 ? json.Literal("null") : json.Number(asked);
-    json.Key("on_disk").Number(on_disk).EndObject();
+    memory.asked == 0 ? json.Literal("null") : json.Number(memory.asked);
+    json.Key("on_disk").Number(memory.Bytes()).EndObject();
     json.Key("column_families").BeginArray();
     for (const auto& [family_name, family] : trees->families) {
       internal::WriteFamily(family_name, family, &json);

@@ -72,6 +72,14 @@ void FileSums::Add(const TableFacts& facts, bool add) {
   }
 }
 
+void FileSums::Add(const FileSums& other) {
+  files += other.files;
+  keys += other.keys;
+  tree_keys += other.tree_keys;
+  known_bits += other.known_bits;
+  unknown_keys += other.unknown_keys;
+}
+
 void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
   File& known = files_[file];
   ++visits_;
@@ -133,14 +141,20 @@ void TreeBits::Edit(const std::vector<uint64_t>& removed,
   for (const LiveTable& table : added) {
     File& file = files_[table.file];
     Count(table.file, file, false);
-    if (file.level < 0 && file.facts.origin == kUnknownOrigin &&
-        file.facts.keys == 0) {
+    if (file.facts.filter_bits < 0 && table.keys > 0) {
       file.facts.keys = table.keys;
     }
     file.level = table.level;
     Count(table.file, file, true);
   }
-  UpdateProfile();
+  // The profile is brought up to date in proportion to the keys written.
+  const double change = std::max(inflow_, std::fabs(keys_ - profiled_keys_));
+  const double part = profile_.empty() || !(keys_ > 0)
+                          ? 1
+                          : 1 - std::exp2(-change / (kMemory * keys_));
+  inflow_ = 0;
+  profiled_keys_ = keys_;
+  profile_ = Mixed(profile_, CountShares().settled, part);
 }
 
 void TreeBits::SetTree(const std::vector<LiveTable>& tables) {
@@ -150,12 +164,12 @@ void TreeBits::SetTree(const std::vector<LiveTable>& tables) {
   Edit(all, tables);
 }
 
-double TreeBits::KeysIn(int level) const {
-  double keys = 0;
+FileSums TreeBits::Sums(int level) const {
+  FileSums all;
   for (const auto& [group, sums] : groups_) {
-    if (group.first == level) keys += sums.keys;
+    if (level < 0 || group.first == level) all.Add(sums);
   }
-  return keys;
+  return all;
 }
 
 int TreeBits::DeepestLevel() const {
@@ -217,16 +231,9 @@ std::map<int, double> TreeBits::Weights() const {
   return weights;
 }
 
-double TreeBits::FilterBits(double bits_of_unknown) const {
-  double bits = pending_bits_;
-  for (const auto& [group, sums] : groups_) {
-    bits += sums.FilterBits(bits_of_unknown);
-  }
-  return bits;
-}
-
 double TreeBits::KeysToCome(const NewTable& table) const {
-  if (table.compaction == nullptr || table.IsManual()) return 0;
+  const Compaction* const job = table.compaction;
+  if (job == nullptr || job->silent || job->manual) return 0;
   double keys = 0;
   double tree_keys = 0;
   for (const auto& [group, sums] : groups_) {
@@ -312,27 +319,10 @@ TreeBits::Profile TreeBits::RecentProfile() const {
   return Mixed(profile_, CountShares().settled, kPartOfNow);
 }
 
-// Brings the profile up to date, in proportion to the keys written.
-void TreeBits::UpdateProfile() {
-  const double change = std::max(inflow_, std::fabs(keys_ - profiled_keys_));
-  const double part = profile_.empty() || !(keys_ > 0)
-                          ? 1
-                          : 1 - std::exp2(-change / (kMemory * keys_));
-  inflow_ = 0;
-  profiled_keys_ = keys_;
-  profile_ = Mixed(profile_, CountShares().settled, part);
-}
-
 std::vector<TreeRun> TreeBits::Runs(
     const std::vector<uint64_t>& without) const {
   std::map<int, FileSums> levels;
-  for (const auto& [group, sums] : groups_) {
-    FileSums& level = levels[group.first];
-    level.files += sums.files;
-    level.keys += sums.keys;
-    level.known_bits += sums.known_bits;
-    level.unknown_keys += sums.unknown_keys;
-  }
+  for (const auto& [group, sums] : groups_) levels[group.first].Add(sums);
   std::unordered_set<uint64_t> gone;
   for (const uint64_t number : without) {
     const File file = Find(number);
@@ -473,7 +463,7 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   given.bits_per_key = target_;
   if (profile_.empty() || !(target_ >= RateCurve::kMinBits)) return given;
   // A manual compaction that leaves no other run.
-  if (table.bottommost && table.IsManual() &&
+  if (table.bottommost && table.compaction && table.compaction->manual &&
       std::max(KeysIn(table.level), table.KeysRead()) >= keys_) {
     given.bits_per_key = Wanted(kBottommost);
     return given;

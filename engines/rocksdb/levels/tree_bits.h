@@ -49,22 +49,41 @@ struct FileSums {
   double unknown_keys = 0;  // of files with unknown filters
 
   void Add(const TableFacts& facts, bool add = true);
+  void Add(const FileSums& other);
   double FilterBits(double bits_of_unknown) const {
     return known_bits + bits_of_unknown * unknown_keys;
+  }
+  // Of known filters, per key.
+  double MeanBits(double if_none) const {
+    const double known = keys - unknown_keys;
+    return known > 0 ? known_bits / known : if_none;
   }
 };
 
 struct LiveTable {
   uint64_t file;
   int level;
-  uint64_t keys;  // used where no facts are known
+  uint64_t keys;  // used where no facts are known; 0: unknown
 };
 
 struct Compaction {
   std::vector<uint64_t> inputs;
   FileSums read;
-  double filter_bits = 0;  // of the tables that it has written
+  FileSums written;
   bool manual = false;
+  // DB::CompactFiles, which has no events: `read` is the level that it writes
+  // to, or the whole tree.
+  bool silent = false;
+  uint64_t last_output = 0;
+
+  // Of the tables that it has written, the bits that take the place of those of
+  // its inputs, which are there until it ends.
+  double BitsInPlace(double bits_of_unknown) const {
+    if (!(read.keys > 0)) return 0;
+    const double part = std::min(written.keys / read.keys, 1.0);
+    return std::min(part * read.FilterBits(bits_of_unknown),
+                    written.known_bits);
+  }
 };
 
 struct NewTable {
@@ -76,9 +95,10 @@ struct NewTable {
   const Compaction* compaction = nullptr;  // null for a flush, or if unknown
 
   int Origin() const { return bottommost ? kBottommost : level; }
-  bool IsManual() const { return compaction && compaction->manual; }
-  // 0 for a flush.
-  double KeysRead() const { return compaction ? compaction->read.keys : 0; }
+  // 0 for a flush, or if unknown.
+  double KeysRead() const {
+    return compaction && !compaction->silent ? compaction->read.keys : 0;
+  }
 };
 
 struct TableBits {
@@ -103,6 +123,9 @@ struct TreeLimits {
   double ratio = 0;         // of a level to the one above
   bool dynamic = false;     // levels are sized from the last one upwards
   bool kept = true;         // by automatic leveled compactions
+  // Whether the column family has a filter policy, and one of filter_memory.
+  bool filters = true;
+  bool filter_memory = false;
 
   bool Known() const {
     return kept && level0_files > 0 && base > 0 && ratio >= 1;
@@ -160,8 +183,12 @@ class TreeBits {
   std::vector<TreeRun> Runs(const std::vector<uint64_t>& without = {}) const;
   static constexpr size_t kMostFilesOfLevel0 = 100;
 
+  // Of the tables of a level; negative: of the tree.
+  FileSums Sums(int level = -1) const;
   // Of the tables of the tree and of those that are written but not in it yet.
-  double FilterBits(double bits_of_unknown) const;
+  double FilterBits(double bits_of_unknown) const {
+    return pending_bits_ + Sums().FilterBits(bits_of_unknown);
+  }
 
   double keys() const { return keys_; }
   // Keys expected until the run of a table is written again: as many as came
@@ -196,7 +223,6 @@ class TreeBits {
   };
 
   void Count(uint64_t number, const File& file, bool add);
-  void UpdateProfile();
   double UseOf(int origin) const;
   // The bits per key of a run's keys once it gave back what it does not need.
   double Wanted(int origin) const;
@@ -211,7 +237,7 @@ class TreeBits {
   double RunSizeOf(const NewTable& table, const Profile& profile) const;
   TableBits BitsOfWholeRun(const NewTable& table, const RateCurve& curve) const;
   double MinPrice(const Shares& now, const RateCurve& curve) const;
-  double KeysIn(int level) const;
+  double KeysIn(int level) const { return Sums(level).keys; }
   int DeepestLevel() const;
   int OriginAt(int level) const;
 

@@ -10,6 +10,8 @@
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/metadata.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
 #include "util/json.h"
 
@@ -23,6 +25,13 @@ using rocksdb::DB;
 // files, beyond the first few; in between, events keep it up to date. A flush
 // or compaction has two: its start and its end.
 constexpr uint64_t kFewFiles = 16;
+
+// When the trees are read, so many tables whose filters are not known are
+// opened in column families with filter_memory, and at least one in each.
+constexpr size_t kMostOpened = 64;
+
+// The size of a key and its value where no table is known.
+constexpr double kBytesPerKey = 40;
 
 using Registry = std::map<std::string, std::shared_ptr<DatabaseTrees>>;
 
@@ -71,8 +80,15 @@ std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family) {
 LimitsByFamily ParseLimits(std::string_view options) {
   LimitsByFamily all;
   ForEachOption(options, [&](const OptionsLine& line) {
-    if (line.section != "CFOptions" || line.family.empty()) return;
+    if (line.family.empty()) return;
     TreeLimits& limits = all[line.family];
+    if (line.name == "filter_policy") {
+      limits.filters = line.value != "nullptr";
+      limits.filter_memory =
+          line.value.find("filter_memory=") != line.value.npos &&
+          line.value.find("filter_memory=unset") == line.value.npos;
+    }
+    if (line.section != "CFOptions") return;
     const std::pair<const char*, double*> numbers[] = {
         {"level0_file_num_compaction_trigger", &limits.level0_files},
         {"max_bytes_for_level_base", &limits.base},
@@ -149,6 +165,56 @@ FamilyTree* FindFamily(DatabaseTrees* trees, const std::string& name) {
   return it == trees->families.end() ? nullptr : &it->second;
 }
 
+// Calls fn(file, level) for each table of a column family.
+template <typename Fn>
+void ForEachTable(const rocksdb::ColumnFamilyMetaData& metadata, Fn fn) {
+  for (const auto& level : metadata.levels) {
+    for (const auto& file : level.files) fn(file, level.level);
+  }
+}
+
+// Adds the properties of tables whose filters are not known: of `most` tables
+// that are evenly spread over the column family, as far as they can be opened.
+void ReadSome(DB* db, const rocksdb::ColumnFamilyMetaData& metadata,
+              DatabaseTrees* trees, size_t most,
+              rocksdb::TablePropertiesCollection* properties) {
+  std::vector<std::string> unknown;
+  {
+    const std::lock_guard<std::mutex> lock(trees->mutex);
+    const FamilyTree* const family = FindFamily(trees, metadata.name);
+    ForEachTable(metadata, [&](const auto& file, int) {
+      if (family == nullptr ||
+          family->bits.Find(file.file_number).facts.filter_bits < 0) {
+        unknown.push_back(file.db_path + file.name);
+      }
+    });
+  }
+  rocksdb::Options options;
+  options.env = db->GetEnv();
+  rocksdb::BlockBasedTableOptions table;
+  table.no_block_cache = true;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  most = std::min(most, unknown.size());
+  for (size_t i = 0; i < most; ++i) {
+    const std::string& path = unknown[i * unknown.size() / most];
+    rocksdb::SstFileReader reader(options);
+    if (properties->count(path) > 0 || !reader.Open(path).ok()) continue;
+    (*properties)[path] = reader.GetTableProperties();
+  }
+}
+
+// Adds up the bytes and keys of tables whose keys are known: RocksDB says 0 of
+// those that it has not opened.
+void AddKnown(const rocksdb::ColumnFamilyMetaData& metadata,
+              const TreeBits& bits, double* bytes, double* keys) {
+  ForEachTable(metadata, [&](const auto& file, int) {
+    const TableFacts facts = bits.Find(file.file_number).facts;
+    const uint64_t n = facts.filter_bits < 0 ? file.num_entries : facts.keys;
+    if (n > 0) *bytes += static_cast<double>(file.size);
+    *keys += static_cast<double>(n);
+  });
+}
+
 // Reads the trees from RocksDB; false if that is not due.
 bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   size_t files = 0;
@@ -171,32 +237,52 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   // Tables from before the database was opened: their properties are in memory
   // if all files are open. Without a handle, which a listener has not got,
   // RocksDB returns only those of the default column family.
-  rocksdb::TablePropertiesCollection properties;
+  std::map<std::string, rocksdb::TablePropertiesCollection> properties;
   if (first && db->GetDBOptions().max_open_files == -1) {
-    db->GetPropertiesOfAllTables(&properties).PermitUncheckedError();
+    db->GetPropertiesOfAllTables(&properties[rocksdb::kDefaultColumnFamilyName])
+        .PermitUncheckedError();
   }
   ReadLimits(db, &trees->options_file, &trees->limits);
+  for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
+    if (!trees->limits[metadata.name].filter_memory) continue;
+    ReadSome(db, metadata, trees, std::max<size_t>(kMostOpened / all.size(), 1),
+             &properties[metadata.name]);
+  }
   const std::lock_guard<std::mutex> lock(trees->mutex);
   trees->events = 0;
+  double known_bytes = kBytesPerKey;
+  double known_keys = 1;
+  for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
+    TreeBits& bits = trees->families[metadata.name].bits;
+    LearnTables(properties[metadata.name], &bits);
+    AddKnown(metadata, bits, &known_bytes, &known_keys);
+  }
   std::map<std::string, FamilyTree> kept;
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
     FamilyTree& family = kept[metadata.name];
     family = std::move(trees->families[metadata.name]);
-    if (metadata.name == rocksdb::kDefaultColumnFamilyName) {
-      LearnTables(properties, &family.bits);
-    }
+    // Where nothing is known of the family, as in the database.
+    double of_bytes = known_bytes / known_keys;
+    double of_keys = 1;
+    AddKnown(metadata, family.bits, &of_bytes, &of_keys);
     std::vector<LiveTable> tables;
     double bytes = 0;
-    for (const auto& level : metadata.levels) {
-      bytes += static_cast<double>(level.size);
-      for (const auto& file : level.files) {
-        tables.push_back({file.file_number, level.level, file.num_entries});
-      }
-    }
+    ForEachTable(metadata, [&](const auto& file, int level) {
+      const auto size = static_cast<double>(file.size);
+      bytes += size;
+      uint64_t n = file.num_entries;
+      if (n == 0) n = static_cast<uint64_t>(size * of_keys / of_bytes);
+      tables.push_back({file.file_number, level, n});
+    });
     family.bits.SetTree(tables);
     TreeLimits limits = trees->limits[metadata.name];
     limits.base *= family.bits.keys() / std::max(bytes, 1.0);
     family.bits.SetLimits(limits);
+    for (auto job = trees->jobs.begin(); job != trees->jobs.end();) {
+      const bool ended = job->second.silent &&
+                         family.bits.Find(job->second.last_output).level >= 0;
+      job = ended ? trees->jobs.erase(job) : std::next(job);
+    }
   }
   trees->families = std::move(kept);
   return true;
@@ -272,10 +358,12 @@ class TreeListener final : public rocksdb::EventListener {
       for (const auto& file : info.output_file_infos) {
         added.push_back({file.file_number, file.level, 0});
       }
+      {
+        const auto trees = TreesOfDB(db);
+        const std::lock_guard<std::mutex> lock(trees->mutex);
+        trees->jobs.erase(info.job_id);
+      }
       if (info.status.ok()) Update(db, info.cf_name, removed, added);
-      const auto trees = TreesOfDB(db);
-      const std::lock_guard<std::mutex> lock(trees->mutex);
-      trees->jobs.erase(info.job_id);
     });
   }
 
@@ -327,10 +415,12 @@ class TreeListener final : public rocksdb::EventListener {
       family->bits.Learn(file, facts);
       const auto job = trees->jobs.find(info.job_id);
       if (job != trees->jobs.end()) {
-        job->second.filter_bits += facts.filter_bits;
-      } else if (info.reason == rocksdb::TableFileCreationReason::kCompaction) {
-        trees->changed_silently = true;
+        job->second.written.Add(facts);
+        job->second.last_output = file;
       }
+      trees->changed_silently |=
+          info.reason == rocksdb::TableFileCreationReason::kCompaction &&
+          (job == trees->jobs.end() || job->second.silent);
       if (info.reason == rocksdb::TableFileCreationReason::kFlush) {
         family->bits.Flushed(facts.keys);
       }
@@ -344,6 +434,9 @@ class TreeListener final : public rocksdb::EventListener {
       const uint64_t file = FileNumber(info.file_path);
       const std::lock_guard<std::mutex> lock(trees->mutex);
       trees->origins.erase(info.file_path);
+      for (auto& [id, job] : trees->jobs) {
+        if (job.silent && job.last_output == file) job.read = {};  // it failed
+      }
       for (auto& [name, family] : trees->families) {
         if (family.bits.Find(file).level >= 0) {
           trees->changed_silently = true;

@@ -98,7 +98,8 @@ struct FamilyTree {
   TreeBits bits;
   double target = 0;  // bits per key; 0: no policy of levels has set any
   RunUseCounter use;
-  uint64_t filter_memory = 0;  // as its policy has it
+  uint64_t filter_memory = 0;  // as its policy has it, as far as known
+  uint64_t seen_memory = 0;    // as its policy had it when last called
   Layout layout = Layout::kClassic;
   std::map<int, LastTable> given;  // by origin
 };
