@@ -230,13 +230,10 @@ DatabaseReport ReadDatabase(const std::string& path, Console* console) {
     const std::vector<TableFile> files = TableFiles({path});
     Manifest manifest;
     const std::string problem = ReadManifest(path, &manifest);
-    if (problem.empty()) {
-      AddTables(files, &manifest, console, &report);
-      CountElsewhere(manifest, &report);
-    } else {
-      report.problems.push_back(problem);
-      AddTables(files, nullptr, console, &report);
-    }
+    const bool known = problem.empty();
+    if (!known) report.problems.push_back(problem);
+    AddTables(files, known ? &manifest : nullptr, console, &report);
+    if (known) CountElsewhere(manifest, &report);
   } catch (const fs::filesystem_error& error) {
     report.problems.push_back(path +
                               ": cannot be read: " + error.code().message());
@@ -337,16 +334,18 @@ constexpr FindingKind kFiltersNotQueried = {
     "lookups do not use them until a compaction rewrites them; or go back to "
     "the compatibility they were written with"};
 
+constexpr FindingKind kFiltersExceedMemory = {
+    "filters_exceed_memory", Severity::kNote,
+    "%: all filters have % bytes, filter_memory is %",
+    "compactions reduce them; if the LOG says that it cannot be kept, set "
+    "more"};
+
 struct Finding {
   Severity severity;
   const char* code;
   std::string what;  // a line
   std::string to_do;
 };
-
-std::string NameOf(Severity severity) {
-  return kSeverityNames[static_cast<size_t>(severity)];
-}
 
 // "2026-11-21 22:07:27 UTC"; "an unknown time" for 0.
 std::string TimeText(uint64_t seconds) {
@@ -449,6 +448,7 @@ class Doctor {
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
     verdict = JudgePolicy(family, database_->options.has_listener);
 #endif
+    filter_memory_ = std::max(filter_memory_, verdict.filter_memory);
     if (verdict.unknown) {
       Add(kUnknownPolicy, {who, family.policy});
     } else if (verdict.unknown_transform) {
@@ -478,7 +478,9 @@ class Doctor {
     std::map<std::pair<std::string, bool>, TableGroup> without;
     std::map<std::pair<std::string, bool>, std::string> levels;
     std::map<std::pair<std::string, std::string>, TableGroup> with;
+    TableGroup all;
     for (const auto& [key, group] : database_->groups) {
+      all.Add(group);
       if (!key.filter.empty()) {
         with[{key.family, key.compatibility_name}].Add(group);
         continue;
@@ -494,6 +496,11 @@ class Doctor {
         levels[which] += (levels[which].empty() ? " in level " : " and ") +
                          std::to_string(key.level);
       }
+    }
+    if (filter_memory_ != 0 && all.filter_bytes > filter_memory_) {
+      Add(kFiltersExceedMemory,
+          {database_->path, std::to_string(all.filter_bytes),
+           std::to_string(filter_memory_)});
     }
     for (const auto& [which, group] : without) {
       WithoutFilter(which.first, group, levels[which], which.second);
@@ -533,6 +540,7 @@ class Doctor {
   }
 
   const DatabaseReport* database_ = nullptr;
+  uint64_t filter_memory_ = 0;             // of its policies
   std::set<std::string> without_filters_;  // families whose policy builds none
   std::vector<Finding> findings_;
 };
@@ -588,17 +596,6 @@ Json ToJson(const DatabaseReport& database) {
   return json;
 }
 
-Json ToJson(const std::vector<Finding>& findings) {
-  Json json = Json::array();
-  for (const Finding& finding : findings) {
-    json.push_back({{"severity", NameOf(finding.severity)},
-                    {"code", finding.code},
-                    {"what", finding.what},
-                    {"to_do", TextOrNull(finding.to_do)}});
-  }
-  return json;
-}
-
 void Show(const ProcessReport& process, Console* console) {
   std::string rocksdb = ", built without RocksDB";
   if (!process.built_for.empty()) {
@@ -643,9 +640,8 @@ void Show(const DatabaseReport& database, Console* console) {
   }
   if (rows.size() > 1) console->Table(rows, 2);
   const auto counted = [console](uint64_t tables, const char* what) {
-    if (tables > 0) {
-      console->Line("  " + Count(tables, "table ", "tables ") + what);
-    }
+    if (tables == 0) return;
+    console->Line("  " + Count(tables, "table ", "tables ") + what);
   };
   counted(database.unused, "not part of the database, or not yet");
   counted(database.gone, "gone meanwhile");
@@ -653,15 +649,22 @@ void Show(const DatabaseReport& database, Console* console) {
 }
 
 void Show(const std::vector<Finding>& findings, Console* console) {
+  Json json = Json::array();
   console->Line("");
   if (findings.empty()) console->Line("no problem found");
   for (size_t i = 0; i < findings.size(); ++i) {
-    const std::string& to_do = findings[i].to_do;
-    console->Line(NameOf(findings[i].severity) + ": " + findings[i].what);
+    const auto& [severity, code, what, to_do] = findings[i];
+    const std::string name = kSeverityNames[static_cast<size_t>(severity)];
+    json.push_back({{"severity", name},
+                    {"code", code},
+                    {"what", what},
+                    {"to_do", TextOrNull(to_do)}});
+    console->Line(name + ": " + what);
     // Once for all column families.
     if (i + 1 < findings.size() && findings[i + 1].to_do == to_do) continue;
     if (!to_do.empty()) console->Line("  to do: " + to_do);
   }
+  console->Add("findings", json);
 }
 
 ExitCode Run(const std::string& path, Console* console) {
@@ -684,12 +687,10 @@ ExitCode Run(const std::string& path, Console* console) {
     console->Add("database", ToJson(database));
     Show(database, console);
   }
-  console->Add("findings", ToJson(findings));
   Show(findings, console);
-  if (findings.empty() || findings[0].severity == Severity::kNote) {
-    return kSuccess;
-  }
-  return findings[0].severity == Severity::kProblem ? kFailure : kUndecided;
+  constexpr ExitCode kCodes[] = {kSuccess, kUndecided, kFailure};
+  return findings.empty() ? kSuccess
+                          : kCodes[static_cast<size_t>(findings[0].severity)];
 }
 
 RunFn AddOptions(CLI::App* app) {
@@ -716,10 +717,9 @@ Command DoctorCommand() {
 Checks whether a database is run with filters. RocksDB silently treats an
 unknown policy as no filters: lookups then read every block that may hold a key.
 
-For this process it shows the versions of Deltabloom, of the RocksDB it was
-built for and of the one that is loaded, the instructions that the kernels use,
-and whether a filter policy can be created; programs with the same libraries can
-then create it as well.
+For this process it shows the versions of Deltabloom and of RocksDB, built for
+and loaded, the instructions that the kernels use, and whether a filter policy
+can be created, as then in programs with the same libraries.
 
 For the database it reads the newest OPTIONS file, which RocksDB writes whenever
 it opens a database or changes its options, for the policy that each column
@@ -729,14 +729,12 @@ for the policy that wrote its filter, its size, and when it was written. Filters
 themselves are not read: deltabloom inspect and verify do that. Tables in other
 directories (db_paths, cf_paths) are counted only.
 
-Programs that do not know the policy leave a database without filters: for
-example ldb --try_load_options put or compact without the plugin, or a program
-with RocksDB linked into it, writes filter_policy=nullptr into the OPTIONS file,
-and tables without filters.
+Programs that do not know the policy, such as ldb --try_load_options put without
+the plugin, write filter_policy=nullptr into the OPTIONS file, and tables
+without filters.
 
-Nothing is written and no database is opened, so running databases, copies and
-read-only media can be examined. Tables that vanish meanwhile or are being
-written are counted.
+No database is opened or written: running ones, copies and read-only media can
+be examined. Tables that vanish meanwhile or are being written are counted.
 
 The document of --json has "process", "database" (with a PATH:
 "column_families" and "tables", the latter counted by column family, level and

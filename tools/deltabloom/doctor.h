@@ -25,6 +25,7 @@ struct PolicyVerdict {
   bool unknown = false;            // no policy of this name is known here
   bool unknown_transform = false;  // nor is its key transform
   bool builds_filters = true;      // false: none by choice (deltabloom:0)
+  uint64_t filter_memory = 0;      // in bytes; 0: unset
 };
 
 // Only in builds with RocksDB.
