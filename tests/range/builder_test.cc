@@ -63,9 +63,9 @@ TEST(RangeBuilder, BytesStayTheSame) {
       {Integers(2000), 18, 4653, 0x643473298e235434},
       {Integers(2000), 5.5, 1497, 0x77708b604c37d2b9},
       {Decimals(2000), 10, 2421, 0xe3048e4071e83810},
-      {Paths(2000), 4, 1104, 0xebe50a86f37ab628},
-      {Paths(2000), 10, 2657, 0x713cd128f7ed0e88},
-      {Paths(2000), 30, 4833, 0x9a9b4ed924c703d6},
+      {Paths(2000), 4, 1121, 0x66bc9e5005a495e0},
+      {Paths(2000), 10, 2610, 0xfa053ac898690903},
+      {Paths(2000), 30, 4850, 0x55049b0db426b2f7},
   };
   for (const Golden& golden : goldens) {
     const std::string part = Built(golden.keys, golden.bits);

@@ -129,13 +129,22 @@ TEST(RangeMalformed, Numbers) {
   EXPECT_TRUE(AlwaysMatches(Resized(wide, wide.size() - 8)));
 }
 
+// Where the size of the last key is, and the number of cuts.
+size_t LastOf(const std::string& part) {
+  return kBody + 2 + static_cast<unsigned char>(part[kBody + 1]);
+}
+size_t CutsOf(const std::string& part) {
+  return LastOf(part) + 1 + static_cast<unsigned char>(part[LastOf(part)]);
+}
+
 TEST(RangeMalformed, Prefixes) {
   const std::string part = PrefixesPart();
   ASSERT_EQ(part[1], 3);
-  const size_t cuts = kBody + 2 + static_cast<unsigned char>(part[kBody + 1]);
+  const size_t cuts = CutsOf(part);
   const size_t cut = cuts + 1;
   CheckFaults(part,
-              {{"a last key beyond the end", {{kBody + 1, 255}}},
+              {{"another size of the first key", {{kBody + 1, 255}}},
+               {"a last key beyond the end", {{LastOf(part), 255}}},
                {"no cuts", {{cuts, 0}}},
                {"17 cuts", {{cuts, 17}}},
                {"no learned cuts", {{cuts, 128}}},
@@ -150,7 +159,7 @@ TEST(RangeMalformed, Prefixes) {
 // A filter that no reader knows answers nothing; the other cuts do.
 TEST(RangeMalformed, FiltersOfCuts) {
   const std::string part = PrefixesPart();
-  const size_t cuts = kBody + 2 + static_cast<unsigned char>(part[kBody + 1]);
+  const size_t cuts = CutsOf(part);
   const auto count = static_cast<size_t>(part[cuts]);
   const std::string lower = "group2/", upper = "group20";
   ASSERT_FALSE(RangePart(part).MayMatch(lower, upper));
@@ -165,6 +174,7 @@ TEST(RangeMalformed, FiltersOfCuts) {
     const RangePart range(damaged);
     EXPECT_TRUE(range.MayMatch(lower, upper)) << last_byte;
     EXPECT_FALSE(range.MayMatch("h", "i")) << "the last key is known";
+    EXPECT_FALSE(range.MayMatch("a", "group")) << "and the first";
   }
 }
 

@@ -99,7 +99,7 @@ Range::Range(const std::string& part) : shape_(part.at(1)) {
 bool Range::MayMatch(const std::string& lower, const std::string& upper) const {
   if (lower >= upper) return true;
   if (shape_ == 1) return NumbersMayMatch(lower, upper);
-  if (lower.substr(0, last_.size()) > last_) return false;
+  if (upper <= first_ || lower.substr(0, last_.size()) > last_) return false;
   return std::none_of(cuts_.begin(), cuts_.end(), [&](const Cut& cut) {
     return Rejects(cut, lower, upper);
   });
@@ -156,8 +156,10 @@ bool Range::NumbersMayMatch(const std::string& lower,
 
 void Range::ReadPrefixes(const std::string& body) {
   least_size_ = ByteAt(body, 0);
-  last_ = body.substr(2, ByteAt(body, 1));
-  size_t at = 2 + last_.size();
+  first_ = body.substr(2, ByteAt(body, 1));
+  size_t at = 2 + first_.size();
+  last_ = body.substr(at + 1, ByteAt(body, at));
+  at += 1 + last_.size();
   const unsigned cuts = ByteAt(body, at++) % 128;  // learned or not
   size_t filter = at + 8 * cuts;
   for (unsigned i = 0; i < cuts; ++i, at += 8) {

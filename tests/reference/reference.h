@@ -118,7 +118,7 @@ class Range {
   std::set<uint64_t> codes_;
   // Prefixes.
   unsigned least_size_ = 0;
-  std::string last_;
+  std::string first_, last_;
   std::vector<Cut> cuts_;
 };
 

@@ -236,5 +236,29 @@ TEST(RangeSampleTest, IsBoundedAndScansThatFindKeysDisplaceNoEmptyOnes) {
   }
 }
 
+// All keys of a tenant: far more prefixes than a cut of its keys can take.
+TEST(RangesBetweenTables, ReadNoDataBlocks) {
+  for (const bool partitioned : {false, true}) {
+    if (partitioned && !AsksPartitions()) continue;
+    TestDb db;
+    db.Open(RangeOptions("id=deltabloom:18;range=on", partitioned));
+    test::Random random{test::SeedOr(1)};
+    const auto tenant = [](int i) { return "tenant" + std::to_string(i); };
+    for (const int i : {2, 4, 6}) {
+      for (unsigned k = 0; k < 2000; ++k) {
+        db.Put(tenant(i) + random.Key(8 + k % 3));
+      }
+      db.Flush();
+    }
+    for (const int i : {1, 3, 5, 7}) {
+      EXPECT_EQ(First(db, tenant(i), tenant(i + 1)), "none");
+    }
+    EXPECT_EQ(db.Ticker(rocksdb::BLOCK_CACHE_DATA_HIT) +
+                  db.Ticker(rocksdb::BLOCK_CACHE_DATA_MISS),
+              0u);
+    EXPECT_NE(First(db, tenant(4), tenant(5)), "none");
+  }
+}
+
 }  // namespace
 }  // namespace deltabloom::testing

@@ -21,7 +21,7 @@
 namespace deltabloom::internal::range {
 namespace {
 
-constexpr size_t kHeaderSize = 3;
+constexpr size_t kHeaderSize = 4;
 constexpr size_t kBytesAfterCut = 8;
 constexpr size_t kBytesOfDelimited = 64;  // of the last key
 constexpr unsigned kMaxBits = 24;         // per prefix
@@ -417,6 +417,12 @@ PrefixesPlan Buy(double keys, double bytes, double most_prefixes,
 
 // --- Bytes ------------------------------------------------------------------
 
+// What is stored of the first key.
+std::string_view BeginningOfFirst(const KeyStore& keys) {
+  return keys.First().substr(
+      0, CommonPrefix(keys.First(), keys.Last()) + kBytesAfterCut);
+}
+
 // The hashes of the distinct prefixes of one cut.
 struct CutHashes {
   static constexpr size_t kNone = ~size_t{0};
@@ -456,7 +462,8 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
                           const std::vector<Cut>& fixed,
                           const std::vector<Cut>& learned) {
   const size_t header =
-      kHeaderSize + std::min(keys.Last().size(), kMaxCutBytes + kBytesAfterCut);
+      kHeaderSize + BeginningOfFirst(keys).size() +
+      std::min(keys.Last().size(), kMaxCutBytes + kBytesAfterCut);
   if (bytes < header) return {};
   std::vector<EmptyRange> ranges, of_learned;
   std::vector<Cut> candidates = fixed;
@@ -539,6 +546,9 @@ void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
     }
   }
   dst->push_back(static_cast<char>(std::min<size_t>(keys.LeastSize(), 255)));
+  const std::string_view first = BeginningOfFirst(keys);
+  dst->push_back(static_cast<char>(first.size()));
+  dst->append(first);
   const size_t last_size =
       std::min(keys.Last().size(), deepest + kBytesAfterCut);
   dst->push_back(static_cast<char>(last_size));

@@ -54,6 +54,11 @@ void KeyStore::CountCommonBits(std::string_view key, size_t shared) {
   ++common_bits_[bits];
 }
 
+std::string_view KeyStore::First() const {
+  const char* const record = &chunks_[0].bytes[0];
+  return {record + kRecordHeader, static_cast<unsigned char>(record[1])};
+}
+
 uint64_t KeyStore::DistinctPrefixes(unsigned bits) const {
   const auto begin = common_bits_.begin();
   return std::accumulate(begin, common_bits_.empty() ? begin : begin + bits,

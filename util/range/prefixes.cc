@@ -196,7 +196,10 @@ bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
   std::string_view part;
   if (!take(2, &part)) return false;
   least_size_ = ByteAt(part, 0);
-  if (!take(ByteAt(part, 1), &last_) || !take(1, &part)) return false;
+  if (!take(ByteAt(part, 1), &first_) || !take(1, &part) ||
+      !take(ByteAt(part, 0), &last_) || !take(1, &part)) {
+    return false;
+  }
   cuts_count_ = ByteAt(part, 0) & (kLearned - 1);
   learned_ = ByteAt(part, 0) >= kLearned;
   if (cuts_count_ == 0 || cuts_count_ > kMaxCuts ||
@@ -250,8 +253,11 @@ inline bool Prefixes::MayHold(const CutFilter& cut,
 }
 
 Answer Prefixes::Ask(std::string_view lower, std::string_view upper) const {
-  // What is larger than the beginning of the last key is larger than the key.
-  if (lower.substr(0, last_.size()) > last_) return Answer::kNo;
+  // The first key is not below its beginning, and what is larger than the
+  // beginning of the last key is larger than the key.
+  if (upper <= first_ || lower.substr(0, last_.size()) > last_) {
+    return Answer::kNo;
+  }
   const KeyRange range(lower, upper);
   Answer answer = Answer::kNoCut;
   for (size_t i = 0; i < cuts_count_; ++i) {

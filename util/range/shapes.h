@@ -84,6 +84,8 @@ class KeyStore {
   const unsigned char* Most() const { return most_.data(); }
   Digits DigitsOfKeys() const { return {Least(), Most(), Width()}; }
   size_t LeastSize() const { return least_size_; }
+  // The first kMaxCutBytes bytes of the first key. REQUIRES: size() > 0.
+  std::string_view First() const;
   const std::string& Last() const { return last_; }
   // Distinct prefixes of `bits` bits, padded with zeros. REQUIRES: size() > 0,
   // bits <= 8 * kMaxCutBytes.
@@ -308,7 +310,9 @@ class Prefixes {
   Answer Ask(std::string_view lower, std::string_view upper) const;
   // Queries the cut with the most bytes: it has the most distinct prefixes.
   bool KeyMayMatch(std::string_view key) const;
-  bool HasKeyFrom(std::string_view bound) const { return bound <= last_; }
+  bool HasKeyFrom(std::string_view bound) const {
+    return bound <= last_ || bound <= first_;
+  }
   // None unless a sample of ranges chose them.
   std::vector<Cut> LearnedCuts() const;
   std::string Describe() const;
@@ -325,7 +329,8 @@ class Prefixes {
   bool MayHold(const CutFilter& cut, std::string_view prefix) const;
 
   size_t least_size_ = 0;
-  std::string_view last_;  // the beginning of the last key, or all of it
+  // What the first and the last key begin with, or all of them.
+  std::string_view first_, last_;
   size_t cuts_count_ = 0;
   bool learned_ = false;
   std::array<CutFilter, kMaxCuts> cuts_;  // the deepest first
