@@ -105,6 +105,28 @@ TEST_P(PrefixScans, FewPass) {
   ExpectFewPass(keys, draw, 1, 20);
 }
 
+// Two indexes in one table, of which the second has most keys.
+TEST_P(PrefixScans, FewPassBesideAnotherIndex) {
+  constexpr uint64_t kGroups = 5000;
+  Random random(SeedOr(11));
+  const Schema& other = kPrefixScans[3];
+  ASSERT_EQ(other.name, std::string("UserOrderIntegers"));
+  KeySet keys;
+  while (keys.size() < 20'000) {
+    const bool is_first = keys.size() < 6000;
+    const Schema& schema = is_first ? GetParam() : other;
+    keys.insert((is_first ? 'a' : 'b') +
+                schema.group(2 * random.Below(kGroups)) + schema.rest(&random));
+  }
+  const std::string part = PartOf(keys, 10);
+  int passed = 0;
+  for (uint64_t i = 0; i < kGroups; ++i) {
+    const std::string prefix = 'a' + GetParam().group(2 * i + 1);
+    passed += internal::RangePart(part).MayMatch(prefix, NextPrefix(prefix));
+  }
+  EXPECT_LE(passed, kGroups / 4) << internal::RangePart(part).Describe();
+}
+
 constexpr auto kName = [](const auto& schema) {
   return std::string(schema.param.name);
 };

@@ -47,8 +47,11 @@ constexpr double kRangesPerDelimiter = 20;
 constexpr unsigned kMaxDelimiterCount = 16;
 // Made-up ranges.
 constexpr uint64_t kSampledKeys = 64;
+constexpr uint64_t kMostKinds = 8;
 constexpr double kWeightOfComponents = 3;
 constexpr double kWeightOfGaps = 5;
+constexpr double kWeightOfGapsInGroups = 0.5;
+constexpr unsigned kLeastJump = 10;  // bits
 constexpr double kWeightOfLearned = 20;
 constexpr int kRangesPerGap = 4;
 constexpr unsigned kMostHalvings = 10;
@@ -58,6 +61,8 @@ bool IsAlphanumeric(char byte) {
   return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
          (byte >= 'a' && byte <= 'z');
 }
+
+bool IsGraphic(char byte) { return byte > ' ' && byte < 0x7f; }
 
 Cut BitsCut(unsigned bits) { return {0, 0, static_cast<uint16_t>(bits)}; }
 
@@ -77,7 +82,7 @@ EmptyRange RangeOfPrefix(std::string prefix, unsigned shared_bits,
 
 // A range of 2^-halvings of what lies between two keys, in its middle.
 EmptyRange RangeBetween(const std::string& key, const std::string& next,
-                        unsigned halvings) {
+                        unsigned halvings, double weight) {
   const size_t common = CommonPrefix(key, next);
   const auto number_of = [&](const std::string& text) {
     char bytes[8] = {};
@@ -93,7 +98,21 @@ EmptyRange RangeBetween(const std::string& key, const std::string& next,
   const uint64_t gap = number_of(next) - first;
   const uint64_t lower = first + gap / 2;
   return {text_of(lower), text_of(lower + (gap >> halvings)), key, next,
-          kWeightOfGaps};
+          weight};
+}
+
+// The keys of each kind: those that begin alike, if there are few kinds.
+std::vector<uint64_t> SizesOfKinds(const KeyStore& keys) {
+  unsigned bits = 0;
+  while (bits < kMaxCutBits && keys.DistinctPrefixes(bits + 8) <= kMostKinds) {
+    bits += 8;
+  }
+  std::vector<uint64_t> sizes;
+  for (KeyStore::Cursor cursor(keys); cursor.Next();) {
+    if (sizes.empty() || cursor.shared_bits() < bits) sizes.push_back(0);
+    ++sizes.back();
+  }
+  return sizes;
 }
 
 // For some keys: the ranges of each of their prefixes that parts them from
@@ -110,7 +129,11 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
     unsigned shared_with_last = ~0u;
   };
   std::vector<Sampled> samples;
-  const uint64_t distance = std::max<uint64_t>(1, keys.size() / kSampledKeys);
+  // Half of the samples are spread evenly over the keys, half over their kinds.
+  const std::vector<uint64_t> kinds = SizesOfKinds(keys);
+  auto kind = kinds.begin();
+  uint64_t left = 0;  // of the kind
+  uint64_t distance = 0;
   // The last key that shared this many bits with the one before it.
   std::array<uint64_t, kMaxCutBits + 1> last_sharing = {};
   uint64_t place = 0;
@@ -124,7 +147,13 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
       i->shared_with_last = shared;
       i->shared.push_back(shared);
     }
-    if (place % distance == distance / 2) {
+    if (left == 0) {
+      left = *kind++;
+      const uint64_t sampled =
+          (kSampledKeys * left / keys.size() + kSampledKeys / kinds.size()) / 2;
+      distance = std::max<uint64_t>(1, left / std::max<uint64_t>(1, sampled));
+    }
+    if (left-- % distance == distance / 2) {
       Sampled& sampled = samples.emplace_back();
       sampled.key = cursor.key();
       // With earlier keys it shares the fewest bits from there on.
@@ -167,11 +196,15 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
     size_t begin = 0;
     for (size_t end = 1; end <= key.size(); ++end) {
       if (end < key.size() && IsAlphanumeric(key[end - 1])) continue;
-      const auto other =
-          std::lower_bound(shared.begin(), shared.end(), 8 * end);
-      if (end > begin + 1 && other != shared.begin() &&
-          other[-1] >= 8 * begin) {
-        add_prefix(end, other[-1], kWeightOfComponents);
+      // A byte that is no character is often part of what follows.
+      for (size_t size = IsGraphic(key[end - 1]) ? end : end - 1; size <= end;
+           ++size) {
+        const auto other =
+            std::lower_bound(shared.begin(), shared.end(), 8 * size);
+        if (size > begin + 1 && other != shared.begin() &&
+            other[-1] >= 8 * begin) {
+          add_prefix(size, other[-1], kWeightOfComponents);
+        }
       }
       begin = end;
     }
@@ -187,9 +220,18 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
     // A dense key's neighbours leave no room for ranges that hold no key.
     const bool parts = !shared.empty() && shared.back() / 8 < key.size();
     if (sampled.next.empty() || !parts || dense(shared.back())) continue;
+    // Where all keys that begin like the last ones begin alike for longer, they
+    // are a group, of which scans are more likely than of what lies in it.
+    const auto is_jump = [](unsigned a, unsigned b) {
+      return b > a + kLeastJump;
+    };
+    const bool in_group = std::adjacent_find(shared.begin(), shared.end(),
+                                             is_jump) != shared.end();
     for (int i = 0; i < kRangesPerGap; ++i) {
       halvings = halvings % kMostHalvings + 1;
-      add(RangeBetween(key, sampled.next, halvings), &ranges);
+      add(RangeBetween(key, sampled.next, halvings,
+                       in_group ? kWeightOfGapsInGroups : kWeightOfGaps),
+          &ranges);
     }
   }
   return ranges;
