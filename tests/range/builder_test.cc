@@ -217,6 +217,28 @@ TEST(RangeBuilder, QuestionsDecide) {
   }
 }
 
+// Few groups have the smaller numbers, and no question is about one.
+TEST(RangeBuilder, QuestionsOfSeveralSizesStandForSmallerOnes) {
+  const auto group = [](uint64_t i) {
+    const std::string digits = std::to_string(i);
+    return static_cast<char>(digits.size()) + digits;
+  };
+  KeySet keys;
+  for (uint64_t i = 0; i < 60'000; i += 2) {
+    keys.insert(group(i) + BigEndian(i % 7));
+  }
+  Questions questions;
+  for (uint64_t i = 1001; i < 60'000; i += 200) {
+    questions.emplace_back(group(i), NextPrefix(group(i)));
+  }
+  const std::string part = PartOf(keys, 16, questions);
+  int passed = 0;
+  for (uint64_t i = 101; i < 1000; i += 2) {
+    passed += RangePart(part).MayMatch(group(i), NextPrefix(group(i)));
+  }
+  EXPECT_LE(passed, 10) << RangePart(part).Describe();
+}
+
 // Partitions are too small to choose by the questions among their own keys.
 TEST(RangeBuilder, PartsOfOneTableShareQuestions) {
   RangePartBuilder builder(10);

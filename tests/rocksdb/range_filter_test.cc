@@ -435,7 +435,7 @@ TEST_F(LearningFilterTest, TheSampleDecidesUnlessLearningIsOff) {
   EXPECT_NE(learned, before);
   EXPECT_LT(Passing(), 5) << "before: " << passed;
   EXPECT_EQ(Build(off), before_off);
-  EXPECT_GT(Passing(), 10);
+  EXPECT_GE(Passing(), 5);
   Build(seeded);
   EXPECT_LT(Passing(), 20);
 }

@@ -53,6 +53,8 @@ constexpr double kWeightOfGaps = 5;
 constexpr double kWeightOfGapsInGroups = 0.5;
 constexpr unsigned kLeastJump = 10;  // bits
 constexpr double kWeightOfLearned = 20;
+constexpr double kWeightOfShorter = 1.0 / 64;
+constexpr size_t kFewer = 4;
 constexpr int kRangesPerGap = 4;
 constexpr unsigned kMostHalvings = 10;
 constexpr double kDense = 1.5;
@@ -61,8 +63,6 @@ bool IsAlphanumeric(char byte) {
   return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
          (byte >= 'a' && byte <= 'z');
 }
-
-bool IsGraphic(char byte) { return byte > ' ' && byte < 0x7f; }
 
 Cut BitsCut(unsigned bits) { return {0, 0, static_cast<uint16_t>(bits)}; }
 
@@ -107,6 +107,7 @@ std::vector<uint64_t> SizesOfKinds(const KeyStore& keys) {
   while (bits < kMaxCutBits && keys.DistinctPrefixes(bits + 8) <= kMostKinds) {
     bits += 8;
   }
+  if (bits == 0) return {keys.size()};
   std::vector<uint64_t> sizes;
   for (KeyStore::Cursor cursor(keys); cursor.Next();) {
     if (sizes.empty() || cursor.shared_bits() < bits) sizes.push_back(0);
@@ -197,8 +198,8 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
     for (size_t end = 1; end <= key.size(); ++end) {
       if (end < key.size() && IsAlphanumeric(key[end - 1])) continue;
       // A byte that is no character is often part of what follows.
-      for (size_t size = IsGraphic(key[end - 1]) ? end : end - 1; size <= end;
-           ++size) {
+      const bool is_graphic = key[end - 1] > ' ' && key[end - 1] < 0x7f;
+      for (size_t size = is_graphic ? end : end - 1; size <= end; ++size) {
         const auto other =
             std::lower_bound(shared.begin(), shared.end(), 8 * size);
         if (size > begin + 1 && other != shared.begin() &&
@@ -235,6 +236,28 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
     }
   }
   return ranges;
+}
+
+// Where a sample's prefixes get far fewer from size to size, as numbers in text
+// do, the next smaller size may be too rare for the sample.
+void AddShorterPrefixes(std::vector<EmptyRange>* ranges) {
+  std::array<size_t, kMaxCutBytes + 2> of_size = {};
+  for (const EmptyRange& range : *ranges) {
+    ++of_size[KeyRange(range.lower, range.upper).common];
+  }
+  for (size_t i = 0, sampled = ranges->size(); i < sampled; ++i) {
+    const EmptyRange& range = (*ranges)[i];
+    const size_t size = KeyRange(range.lower, range.upper).common;
+    if (size < 2 || of_size[size + 1] < kFewer * of_size[size] ||
+        of_size[size - 1] > 0) {
+      continue;
+    }
+    EmptyRange shorter =
+        RangeOfPrefix(range.lower.substr(0, size - 1),
+                      static_cast<unsigned>(8 * (size - 1) - 1),
+                      kWeightOfShorter * range.weight);
+    if (shorter.lower < shorter.upper) ranges->push_back(std::move(shorter));
+  }
 }
 
 // --- Candidates -------------------------------------------------------------
@@ -511,6 +534,7 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
   std::vector<Cut> candidates = fixed;
   if (fixed.empty()) {
     ranges = sample.empty() ? MakeUpRanges(keys, learned, &of_learned) : sample;
+    if (!sample.empty()) AddShorterPrefixes(&ranges);
     candidates = CutsFor(ranges, keys.LeastSize(), keys.OneWidth());
   }
   for (size_t i = 0; i < learned.size() && !of_learned.empty(); ++i) {

@@ -311,7 +311,7 @@ class Prefixes {
   // Queries the cut with the most bytes: it has the most distinct prefixes.
   bool KeyMayMatch(std::string_view key) const;
   bool HasKeyFrom(std::string_view bound) const {
-    return bound <= last_ || bound <= first_;
+    return bound <= std::max(first_, last_);
   }
   // None unless a sample of ranges chose them.
   std::vector<Cut> LearnedCuts() const;
