@@ -18,8 +18,7 @@ namespace {
 // percent to the false positives of a lookup.
 constexpr double kFewKeys = 1.0 / 1500;
 
-// A larger change of bits per key is logged.
-constexpr double kLoggedChange = 0.5;
+constexpr double kLoggedChange = 0.5;  // of bits per key; more is logged
 
 // With more entries in DatabaseTrees::origins the first by name are dropped:
 // most are of tables that RocksDB gave up without an event.
@@ -29,7 +28,6 @@ constexpr size_t kMaxOrigins = 10'000;
 // tables that are written before the last run is next rewritten.
 constexpr double kPlannedMemory = 0.97;
 
-// Lookups between two updates.
 constexpr double kLookupsPerUpdate = 1000;
 
 // Below this share of lookups in filters of unknown rate the others are enough.
@@ -379,10 +377,8 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   }
   choice.no_listener = !note.has_value();
   if (choice.no_listener || note->trees == nullptr) return choice;
-  NewTable table;
-  table.level = context.level_at_creation;
-  table.bottommost = context.is_bottommost;
-  table.whole_run = context.compaction_style != rocksdb::kCompactionStyleLevel;
+  NewTable table{context.level_at_creation, context.is_bottommost,
+                 context.compaction_style != rocksdb::kCompactionStyleLevel};
   DatabaseTrees& trees = *note->trees;
   const std::lock_guard<std::mutex> lock(trees.mutex);
   while (trees.origins.size() >= kMaxOrigins) {

@@ -234,15 +234,13 @@ std::map<int, double> TreeBits::Weights() const {
 double TreeBits::KeysToCome(const NewTable& table) const {
   const Compaction* const job = table.compaction;
   if (job == nullptr || job->silent || job->manual) return 0;
-  double keys = 0;
-  double tree_keys = 0;
+  FileSums all;
   for (const auto& [group, sums] : groups_) {
-    if (group.second != table.Origin()) continue;
-    keys += sums.keys;
-    tree_keys += sums.tree_keys;
+    if (group.second == table.Origin()) all.Add(sums);
   }
-  if (!(tree_keys > 0)) return 0;
-  return keys_ * (std::clamp(keys_ * keys / tree_keys, 1.0, kMostGrowth) - 1);
+  if (!(all.tree_keys > 0)) return 0;
+  const double growth = keys_ * all.keys / all.tree_keys;
+  return keys_ * (std::clamp(growth, 1.0, kMostGrowth) - 1);
 }
 
 // The part of a level that compactions will leave there.
@@ -406,10 +404,9 @@ double TreeBits::MinPrice(const Shares& now, const RateCurve& curve) const {
 // follow have their part.
 TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                                    const RateCurve& curve) const {
-  TableBits given;
   const double wanted = Wanted(table.Origin());
   const double use = UseOf(table.Origin());
-  given.bits_per_key = wanted;
+  TableBits given{wanted};
   const bool flush = table.level == 0 && table.KeysRead() == 0;
   const double run = flush ? flush_keys_ : table.KeysRead();
   if (!(run > 0)) return given;
@@ -459,14 +456,12 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   if (table.whole_run && target_ >= RateCurve::kMinBits) {
     return BitsOfWholeRun(table, curve);
   }
-  TableBits given;
-  given.bits_per_key = target_;
+  TableBits given{target_};
   if (profile_.empty() || !(target_ >= RateCurve::kMinBits)) return given;
   // A manual compaction that leaves no other run.
   if (table.bottommost && table.compaction && table.compaction->manual &&
       std::max(KeysIn(table.level), table.KeysRead()) >= keys_) {
-    given.bits_per_key = Wanted(kBottommost);
-    return given;
+    return {Wanted(kBottommost)};
   }
   const Shares now = CountShares();
   const double wanted = use_.empty() ? target_ : wanted_;
@@ -476,8 +471,7 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   // The first of its kind: the depth of the tree is not known yet.
   if (table.bottommost &&
       (last == profile.end() || last->second.keys < kEnoughOfLast)) {
-    given.bits_per_key = corrected;
-    return given;
+    return {corrected};
   }
   const SortedRun one =
       Weighted(table.Origin(), {RunSizeOf(table, profile), 1});

@@ -92,29 +92,24 @@ class StatisticsFile {
         failed_ = false;
         return;
       }
-      Failed(written ? "cannot replace" : "cannot write", path);
+      const int error = errno;
       unlink(whole.c_str());
+      if (std::exchange(failed_, true)) return;
+      Complain(std::string(written ? "cannot replace" : "cannot write") +
+               " the statistics to " + path + ": " + std::strerror(error) +
+               " (" + kFileVariable + ")");
     } catch (const std::exception&) {
       // Out of memory: the file stays as it was.
     }
   }
 
  private:
-  // Once, until a write succeeds again.
-  void Failed(const char* what, const std::string& path) {
-    const int error = errno;
-    if (failed_) return;
-    failed_ = true;
-    Complain(std::string(what) + " the statistics to " + path + ": " +
-             std::strerror(error) + " (" + kFileVariable + ")");
-  }
-
   const std::string path_;
   const bool json_;
   const uint32_t seconds_;
   std::atomic<int64_t> due_;  // seconds of the steady clock
   std::mutex mutex_;
-  bool failed_ = false;
+  bool failed_ = false;  // and said so, since a write went well
 };
 
 // Never destroyed: threads may count lookups until the process ends.

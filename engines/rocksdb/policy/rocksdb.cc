@@ -97,12 +97,13 @@ void AddFactory(ObjectLibrary* library, const Pattern& pattern, Make make) {
 }
 
 // Registers the factories, once. Throws if the RocksDB library does not fit.
-void Register() {
+bool Register() {
   const std::string& problem = internal::LibraryProblem();
   if (!problem.empty()) throw std::runtime_error(problem);
   static std::once_flag once;
   std::call_once(once,
                  [] { internal::AddFactories(*ObjectLibrary::Default()); });
+  return true;
 }
 
 // Throws what is wrong. The factories are for SetOptions, too, which from
@@ -113,6 +114,13 @@ std::shared_ptr<const FilterPolicy> MakePolicy(
   PolicyOptions valid;
   Require(valid.Set(options));
   return internal::NewPolicy(valid);
+}
+
+// Options for C, where null stands for the defaults.
+PolicyOptions Parsed(const char* text) {
+  PolicyOptions options;
+  Require(internal::ParsePolicyOptions(text == nullptr ? "" : text, &options));
+  return options;
 }
 
 bool NeedsListener(const RocksDBFilterOptions& options) {
@@ -221,30 +229,13 @@ bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
   });
 }
 
-bool RegisterRocksDB(std::string* error) {
-  return Catch(error, [] {
-    Register();
-    return true;
-  });
-}
+bool RegisterRocksDB(std::string* error) { return Catch(error, Register); }
 
 }  // namespace deltabloom
 
 using deltabloom::CatchForC;
+using deltabloom::Parsed;
 using deltabloom::Register;
-using deltabloom::internal::PolicyOptions;
-
-namespace {
-
-// Options for C, where null stands for the defaults.
-PolicyOptions Parsed(const char* text) {
-  PolicyOptions options;
-  deltabloom::Require(deltabloom::internal::ParsePolicyOptions(
-      text == nullptr ? "" : text, &options));
-  return options;
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -285,7 +276,7 @@ unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
   return CatchForC(errptr, [&] {
     Register();
     if (options == nullptr) deltabloom::Require("options is null");
-    const PolicyOptions parsed = Parsed(filters);
+    const auto parsed = Parsed(filters);
     std::string policy = PrintPolicyOptions(parsed);
     std::replace(policy.begin(), policy.end(), ' ', ';');
     std::string text =
@@ -302,10 +293,7 @@ unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
 }
 
 unsigned char deltabloom_rocksdb_register(char** errptr) {
-  return CatchForC(errptr, [] {
-    Register();
-    return true;
-  });
+  return CatchForC(errptr, Register);
 }
 
 char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
