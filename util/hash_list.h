@@ -28,12 +28,7 @@ class HashList {
   uint64_t size() const { return full_ + used_; }
   unsigned hash_size() const { return hash_size_; }
 
-  void Clear() {
-    chunks_.clear();
-    tail_ = nullptr;
-    full_ = used_ = capacity_ = 0;
-    memory_size_ = 0;
-  }
+  void Clear() { *this = HashList(hash_size_); }
 
   // Bytes allocated for hashes.
   uint64_t MemorySize() const { return memory_size_; }

@@ -150,7 +150,6 @@ inline void SetLookup(const Lookup& lookup, ParsedFilter* parsed) {
   parsed->may_match_many = lookup.may_match_many;
 }
 
-// The two answers that need no bytes.
 void SetAlwaysMatch(ParsedFilter* parsed);
 void SetNeverMatch(ParsedFilter* parsed);
 

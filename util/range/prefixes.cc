@@ -16,8 +16,7 @@ namespace {
 // prefix if its last bit set is one of those bits; between the two are only
 // keys that are shorter than `upper`.
 bool KeysBelowShare(std::string_view upper, unsigned bits, size_t least_size) {
-  size_t end = upper.size();
-  while (end > 0 && upper[end - 1] == '\0') --end;
+  const size_t end = upper.find_last_not_of('\0') + 1;
   if (end < upper.size() && least_size < upper.size()) return true;
   if (end == 0) return false;
   const int zeros = __builtin_ctz(ByteAt(upper, end - 1));
@@ -122,8 +121,7 @@ std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
   if (cut.count == 0) {
     const size_t size = (cut.bits + 7u) / 8;
     if (cut.bits % 8 == 0 && key.size() >= size) return key.substr(0, size);
-    const size_t copied = key.copy(bytes, size);
-    if (copied < size) std::fill(bytes + copied, bytes + size, '\0');
+    std::fill(bytes + key.copy(bytes, size), bytes + size, '\0');
     if (cut.bits % 8 != 0) {
       bytes[size - 1] &= static_cast<char>(0xff00 >> cut.bits % 8);
     }

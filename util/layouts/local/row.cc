@@ -1,5 +1,4 @@
 // The row of local: planning, building and parsing.
-
 #include "util/layouts/local/local.h"
 
 namespace deltabloom::internal::local {
