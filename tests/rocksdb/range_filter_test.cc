@@ -426,7 +426,7 @@ TEST_F(LearningFilterTest, TheSampleDecidesUnlessLearningIsOff) {
   keys.seeded = true;
   seeded.mapping = KeyMapping(nullptr, keys);
   BuilderSettings off = learns;
-  off.learning = false;
+  off.range_keys.learning = false;
   const std::string before = Build(learns);
   const std::string before_off = Build(off);
   EXPECT_EQ(Build(learns), before);

@@ -74,7 +74,7 @@ internal::BuilderSettings SettingsFor(const internal::PolicyOptions& options,
   settings.seal.level_at_creation =
       internal::LevelByte({table.level, table.bottommost});
   settings.seal.payload_check = options.payload_check;
-  settings.range_cuts = options.range_cuts;
+  settings.range_keys.cuts = options.range_cuts;
   return settings;
 }
 

@@ -121,12 +121,8 @@ void TreeBits::Count(uint64_t number, const File& file, bool add) {
   const auto group = groups_.try_emplace({file.level, file.facts.origin}).first;
   group->second.Add(file.facts, add);
   if (group->second.files == 0) groups_.erase(group);
-  if (file.level > 0) return;
-  if (add) {
-    level0_.insert(number);
-  } else {
-    level0_.erase(number);
-  }
+  if (file.level == 0 && add) level0_.insert(number);
+  if (file.level == 0 && !add) level0_.erase(number);
 }
 
 void TreeBits::Edit(const std::vector<uint64_t>& removed,

@@ -136,7 +136,8 @@ uint64_t FileNumber(std::string_view path) {
   return number;
 }
 
-TableFacts FactsOf(const rocksdb::TableProperties& properties, int origin) {
+TableFacts FactsOf(const rocksdb::TableProperties& properties,
+                   int origin = kUnknownOrigin) {
   TableFacts facts;
   facts.origin = origin;
   facts.filter_bits = 8 * static_cast<double>(properties.filter_size);
@@ -152,7 +153,7 @@ void LearnTables(const rocksdb::TablePropertiesCollection& tables,
     const uint64_t file = FileNumber(path);
     if (properties == nullptr || file == 0) continue;
     if (bits->Find(file).facts.filter_bits >= 0) continue;
-    bits->Learn(file, FactsOf(*properties, kUnknownOrigin));
+    bits->Learn(file, FactsOf(*properties));
   }
 }
 
@@ -376,8 +377,7 @@ class TreeListener final : public rocksdb::EventListener {
         const std::lock_guard<std::mutex> lock(trees->mutex);
         FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
         if (family != nullptr && file != 0) {
-          family->bits.Learn(file,
-                             FactsOf(info.table_properties, kUnknownOrigin));
+          family->bits.Learn(file, FactsOf(info.table_properties));
         }
         trees->changed_silently = true;  // the event does not say the level
       }

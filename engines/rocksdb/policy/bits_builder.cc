@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <new>
 #include <utility>
 
 #include "engines/rocksdb/policy/options.h"
@@ -69,14 +68,11 @@ void ForEachHash(const HashList& hashes, Fn fn) {
 }
 
 RangeKeysOptions RangeOptionsOf(const BuilderSettings& settings) {
-  RangeKeysOptions options;
+  RangeKeysOptions options = settings.range_keys;
   if (settings.range)
     options.bits_per_key = settings.millibits_per_key / 1000.0;
   const HashedKeys& keys = settings.mapping.keys();
   if (keys.seeded) options.seed = keys.seed;
-  options.learning = settings.learning;
-  options.cuts = settings.range_cuts;
-  options.opened_cuts = settings.opened_cuts;
   options.statistics = settings.statistics.get();
   return options;
 }
@@ -158,11 +154,7 @@ BitsBuilder::BitsBuilder(const BuilderSettings& settings)
 }
 
 inline void BitsBuilder::AddHash(uint64_t hash) {
-  try {
-    hashes_.Add(hash);
-  } catch (const std::bad_alloc&) {
-    keys_lost_ = true;
-  }
+  if (!WithoutThrowing([&] { hashes_.Add(hash); })) keys_lost_ = true;
   if (charge_ != nullptr &&
       (hashes_.MemorySize() != charged_hashes_ ||
        range_keys_.BuildBytes() > charged_range_keys_ + kChargeStep)) {
@@ -272,7 +264,8 @@ BitsBuilder::Frame BitsBuilder::FrameOf(uint64_t keys,
     // A range part that learned may need less than its share.
     const double needed =
         8 * static_cast<double>(range_part_size) / static_cast<double>(keys);
-    bits -= settings_.learning ? std::min(range_bits, needed) : range_bits;
+    bits -= settings_.range_keys.learning ? std::min(range_bits, needed)
+                                          : range_bits;
   }
   return {SealedFramingSize(seal_) + range_part_size, ToMillibits(bits)};
 }

@@ -20,7 +20,6 @@ struct RegisteredTransform {
   uint32_t id;       // in filters: docs/format.md, "Key transform"
 };
 
-// The name of no transform.
 inline constexpr char kNoTransform[] = "none";
 
 // The transform of "NAME@VERSION", or the one of "NAME" with the highest

@@ -49,7 +49,6 @@ std::string Report(const std::string& error) {
   return line;
 }
 
-// fn(), or MemoryLimit if it throws.
 template <typename Fn>
 Status StatusOf(Fn fn) {
   try {
@@ -283,9 +282,9 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
           LevelByte({context.level_at_creation, context.is_bottommost});
       builder.seal.payload_check = options.payload_check;
       builder.range = AnswersRanges(options);
-      builder.learning = options.learning;
-      builder.range_cuts = options.range_cuts;
-      if (options.learning) builder.opened_cuts = opened_cuts_.Get();
+      builder.range_keys.learning = options.learning;
+      builder.range_keys.cuts = options.range_cuts;
+      if (options.learning) builder.range_keys.opened_cuts = opened_cuts_.Get();
       const rocksdb::BlockBasedTableOptions& table = context.table_options;
       // allocation=levels needs the sizes that it chooses.
       builder.optimize_for_memory =
@@ -477,13 +476,12 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     const std::lock_guard<std::mutex> lock(log_mutex_);
     if (log == nullptr || mismatch_.empty() || mismatch_logged_) return;
     mismatch_logged_ = WithoutThrowing([&] {
-      const std::string line =
-          "filters of another key transform than key_transform=" +
-          options.key_transform +
-          " are ignored, every key may match until compaction replaces them; "
-          "the first that was found " +
-          mismatch_;
-      rocksdb::Warn(log, "[deltabloom] %s", line.c_str());
+      rocksdb::Warn(
+          log,
+          "[deltabloom] filters of another key transform than key_transform=%s "
+          "are ignored, every key may match until compaction replaces them; "
+          "the first that was found %s",
+          options.key_transform.c_str(), mismatch_.c_str());
     });
   }
 

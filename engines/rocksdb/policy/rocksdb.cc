@@ -77,7 +77,6 @@ auto CatchForC(char** errptr, Fn fn) {
   return result;
 }
 
-// Throws `problem`, one line, unless it is empty.
 void Require(const std::string& problem) {
   if (!problem.empty()) throw std::runtime_error("deltabloom: " + problem);
 }

@@ -25,9 +25,9 @@ namespace deltabloom::internal {
 
 // As in RocksDBFilterOptions.
 struct FilterSizeOptions {
-  uint32_t millibits_per_key;
-  double false_positive_rate;  // if not 0, instead of them
-  uint64_t max_filter_bytes;
+  uint32_t millibits_per_key = 0;  // with a range part, of both together
+  double false_positive_rate = 0;  // if not 0, instead of them
+  uint64_t max_filter_bytes = kUnlimited;
 };
 
 struct FilterBits {
@@ -75,19 +75,13 @@ struct SharedTally {
 };
 
 // What a builder needs of its policy and of RocksDB's context. Options are
-// those of RocksDBFilterOptions and RangeKeysOptions.
-struct BuilderSettings {
+// those of RocksDBFilterOptions.
+struct BuilderSettings : FilterSizeOptions {
   const LayoutRow* layout = nullptr;
-  // Of both parts together.
-  uint32_t millibits_per_key = 0;
   // With a range part. REQUIRES: no false_positive_rate and no key transform.
   bool range = false;
-  bool learning = true;
-  std::vector<range::Cut> range_cuts;
-  std::vector<range::Cut> opened_cuts;
-  double false_positive_rate = 0;  // if not 0, instead of the bits
+  RangeKeysOptions range_keys;  // without what follows from the others
   uint64_t max_build_bytes = 0;
-  uint64_t max_filter_bytes = kUnlimited;
   KeyMapping mapping;
   SealOptions seal;                  // without what the mapping sets
   bool optimize_for_memory = false;  // optimize_filters_for_memory

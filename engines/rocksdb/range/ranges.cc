@@ -28,8 +28,7 @@ std::atomic<bool> ranges_stopped{false};
 // A call of Transform.
 struct Call {
   const char* address;
-  const char* key;
-  size_t key_size;
+  std::string_view key;
   const RangeExtractor* by;  // null if the order of keys is not known
   uintptr_t frame;           // its place on the stack
 };
@@ -45,8 +44,7 @@ struct Calls {
   Call last;
   // The number of InDomain calls since the last Transform, and the last key.
   uint32_t in_domain;
-  const char* domain_key;
-  size_t domain_key_size;
+  std::string_view domain_key;
   // Between the two Transforms was one InDomain, of the second one's key, and
   // there was no call after the second.
   bool are_bounds;
@@ -55,7 +53,8 @@ struct Calls {
 };
 
 // Initial-exec, as statistics.h explains; it takes some 130 bytes.
-__thread Calls this_threads_calls __attribute__((tls_model("initial-exec")));
+__thread Calls this_threads_calls
+    __attribute__((tls_model("initial-exec"))) = {};
 
 bool AreNear(uintptr_t a, uintptr_t b) {
   return (a < b ? b - a : a - b) <= kMaxFrameDistance;
@@ -71,7 +70,6 @@ const char* NewAddress(Calls* calls) {
   return calls->next_address++;
 }
 
-// All living extractors.
 using Extractors = ProcessWide<std::set<const rocksdb::SliceTransform*>>;
 
 constexpr char kWithTimestamps[] = "leveldb.BytewiseComparator.u64ts";
@@ -93,13 +91,14 @@ RangeExtractor::~RangeExtractor() { Extractors()->erase(this); }
 
 Slice RangeExtractor::Transform(const Slice& key) const {
   Calls& calls = this_threads_calls;
-  calls.are_bounds = calls.in_domain == 1 && calls.domain_key == key.data() &&
-                     calls.domain_key_size == key.size();
+  calls.are_bounds = calls.in_domain == 1 &&
+                     calls.domain_key.data() == key.data() &&
+                     calls.domain_key.size() == key.size();
   calls.in_domain = 0;
   calls.last_but_one = calls.last;
   const bool bytewise =
       order_.load(std::memory_order_relaxed) == Order::kBytewise;
-  calls.last = {NewAddress(&calls), key.data(), key.size(),
+  calls.last = {NewAddress(&calls), key.ToStringView(),
                 bytewise ? this : nullptr,
                 reinterpret_cast<uintptr_t>(__builtin_frame_address(0))};
   return {calls.last.address, 0};
@@ -109,8 +108,7 @@ bool RangeExtractor::InDomain(const Slice& key) const {
   Calls& calls = this_threads_calls;
   calls.are_bounds = false;
   ++calls.in_domain;
-  calls.domain_key = key.data();
-  calls.domain_key_size = key.size();
+  calls.domain_key = key.ToStringView();
   return true;
 }
 
@@ -184,8 +182,8 @@ bool TakeBounds(const Slice& prefix, Bounds* bounds) {
       !AreNear(lower.frame, upper.frame) || RangesStopped()) {
     return false;
   }
-  bounds->lower = {lower.key, lower.key_size};
-  bounds->upper = {upper.key, upper.key_size};
+  bounds->lower = lower.key;
+  bounds->upper = upper.key;
   bounds->learning = lower.by->learning().get();
   return bounds->lower < bounds->upper;
 }

@@ -98,7 +98,7 @@ struct RangeKeysOptions {
   std::optional<SipHashKey> seed = {};  // of a seeded filter
   // What is stored, and in how many bits, follows from what the extractor
   // learned before it returns the first prefix.
-  bool learning = false;
+  bool learning = true;
   // Set by hand; then nothing is chosen.
   std::vector<range::Cut> cuts = {};
   // Those that sampled ranges chose for a table that was opened.
