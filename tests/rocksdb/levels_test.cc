@@ -305,6 +305,21 @@ TEST(FilterMemoryTest, CompactFilesRewritesTablesInTheirLevel) {
   EXPECT_LE(FilterBytes(db), 26'000) << db.Measured().text;
 }
 
+// New keys do not get the bits of the level in excess of the total.
+TEST(FilterMemoryTest, CompactFilesOfNewKeysKeepsTheTotal) {
+  Options options = SmallTrees();
+  options.disable_auto_compactions = true;
+  LevelsDb db(WithMemory(25'000), options);
+  for (uint64_t i = 0; i < 40'000; ++i) {
+    db.Put(InOrder(i));
+    if (i % 1'000 != 999) continue;
+    db.Flush();
+    db.CompactLevel(0, 6);
+  }
+  // 10,000 keys have the total, the others 4 bits.
+  EXPECT_NEAR(FilterBytes(db), 40'000, 3'000);
+}
+
 // Databases with totals of their own, which grow tenfold and are rewritten.
 TEST(FilterMemoryTest, IsKeptByLeveledAndUniversalTrees) {
   Options dynamic = SmallTrees();

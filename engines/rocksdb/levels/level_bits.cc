@@ -108,15 +108,15 @@ double SharedBits(const Memory& memory, const PolicyOptions& options,
 // flushes then get the least.
 double MostBits(const TreeBits& tree, const NewTable& table, double spare,
                 double unknown) {
-  spare = std::max(spare, 0.0);
-  if (table.compaction == nullptr || !(table.compaction->read.keys > 0)) {
-    return spare / tree.flush_keys();
+  const Compaction* const job = table.compaction;
+  if (job == nullptr || !(job->read.keys > 0)) {
+    return std::max(spare, 0.0) / tree.flush_keys();
   }
-  const Compaction& job = *table.compaction;
-  const double left =
-      job.silent ? tree.keys() : job.read.keys - job.written.keys;
-  return job.read.FilterBits(unknown) / job.read.keys +
-         (left > 0 ? spare / left : 0);
+  const double had = job->read.FilterBits(unknown) / job->read.keys;
+  // What DB::CompactFiles replaces may have less than its level.
+  if (job->silent) return had + (spare < 0 ? 10 : 1) * spare / tree.keys();
+  const double left = job->read.keys - job->written.keys;
+  return had + (left > 0 ? std::max(spare, 0.0) / left : 0);
 }
 
 // The average bits per key without filter_memory: those that are set, or those
