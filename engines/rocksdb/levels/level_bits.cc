@@ -30,6 +30,8 @@ constexpr double kPlannedMemory = 0.97;
 
 constexpr double kLookupsPerUpdate = 1000;
 
+// DB::CompactFiles gives back so many times the excess over filter_memory.
+constexpr double kExcessWeight = 10;
 // Below this share of lookups in filters of unknown rate the others are enough.
 constexpr double kMostUnknown = 0.01;
 
@@ -47,7 +49,7 @@ struct Memory {
   // What the families with filter_memory have together, in bits.
   double Shared() const { return 8 * static_cast<double>(asked) - other_bits; }
   uint64_t Bytes() const {
-    return static_cast<uint64_t>((bits + other_bits) / 8);
+    return static_cast<uint64_t>(std::max(bits + other_bits, 0.0) / 8);
   }
 };
 
@@ -114,7 +116,8 @@ double MostBits(const TreeBits& tree, const NewTable& table, double spare,
   }
   const double had = job->read.FilterBits(unknown) / job->read.keys;
   // What DB::CompactFiles replaces may have less than its level.
-  if (job->silent) return had + (spare < 0 ? 10 : 1) * spare / tree.keys();
+  if (job->silent)
+    return had + (spare < 0 ? kExcessWeight : 1) * spare / tree.keys();
   const double left = job->read.keys - job->written.keys;
   return had + (left > 0 ? std::max(spare, 0.0) / left : 0);
 }

@@ -245,7 +245,7 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   }
   ReadLimits(db, &trees->options_file, &trees->limits);
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
-    if (!trees->limits[metadata.name].filter_memory) continue;
+    if (!first || !trees->limits[metadata.name].filter_memory) continue;
     ReadSome(db, metadata, trees, std::max<size_t>(kMostOpened / all.size(), 1),
              &properties[metadata.name]);
   }
@@ -280,8 +280,7 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
     limits.base *= family.bits.keys() / std::max(bytes, 1.0);
     family.bits.SetLimits(limits);
     for (auto job = trees->jobs.begin(); job != trees->jobs.end();) {
-      const bool ended = job->second.silent &&
-                         family.bits.Find(job->second.last_output).level >= 0;
+      const bool ended = family.bits.Find(job->second.last_output).level >= 0;
       job = ended ? trees->jobs.erase(job) : std::next(job);
     }
   }
