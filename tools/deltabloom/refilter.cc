@@ -326,6 +326,7 @@ class Run {
                  {"column_family", table.family},
                  {"level", table.level},
                  {"result", kOutcomes[static_cast<size_t>(table.outcome)]},
+                 {"reason", TextOrNull(table.reason)},
                  {"keys", table.keys},
                  {"filter_bytes", table.filter_bytes},
                  {"before",
@@ -334,7 +335,6 @@ class Run {
                  {"after",
                   {{"filter", TextOrNull(table.after)},
                    {"rate", NumberOrNull(table.rate_after)}}}};
-    if (!table.reason.empty()) json["reason"] = table.reason;
     console_->AddElement(json);
     const std::string before =
         table.before + ", " + RateText(table.rate_before);
