@@ -395,7 +395,8 @@ TEST(RangeLearningThreadsTest, ColumnFamiliesLearnApart) {
     const RocksDBFilterRow after = CountedBy(family.options);
     EXPECT_GT(after.range_negatives - before.range_negatives, 490u);
   }
-  EXPECT_CONTAINS(db.Log(), ": prefixes: '/'x5; ");
+  // Samples with few of the shorter folders add a cut for these.
+  EXPECT_CONTAINS(db.Log(), ": prefixes: '/'x5");
   EXPECT_CONTAINS(db.Log(), ": prefixes: 8; ");
   db.CloseFamily(families[1].handle);
 }
