@@ -709,7 +709,8 @@ TEST_F(Refilter, RefusesOpenAndDamaged) {
 }
 
 // A seed takes the place of some of the bits, where that costs little; then
-// there is nothing to do, whatever the size of the partitions.
+// there is nothing to do. Only partitions, whose keys are estimated, can be
+// planned again.
 TEST_F(Refilter, SeedsOnce) {
   const std::string filter = "--filter 'id=deltabloom:20:compact;seeded=on' ";
   for (const unsigned bytes : {0u, 2048u, 1000u, 600u, 100u}) {
@@ -721,6 +722,7 @@ TEST_F(Refilter, SeedsOnce) {
     const json summary = Summary(filter);
     EXPECT_EQ(summary.at("left"), 0);
     EXPECT_EQ(summary.at("replaced") > 0, bytes == 0 || bytes >= 1000);
+    if (bytes > 0) continue;
     EXPECT_EQ(Summary("--dry-run " + filter).at("no_gain"), 3);
   }
 }
