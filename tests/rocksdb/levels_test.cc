@@ -286,7 +286,8 @@ TEST(FilterMemoryTest, AfterOpenAllTablesAreEstimated) {
   }
 }
 
-// As docs/operations.md rewrites the tables of another policy.
+// As docs/operations.md rewrites the tables of another policy. With the least
+// bits it would be 10,000 bytes.
 TEST(FilterMemoryTest, CompactFilesRewritesTablesInTheirLevel) {
   LevelsDb db;
   db.Open(WithPolicy(RocksDBBloom()));
@@ -301,7 +302,7 @@ TEST(FilterMemoryTest, CompactFilesRewritesTablesInTheirLevel) {
       ASSERT_OK(db->CompactFiles({}, {file.name}, level.level));
     }
   }
-  EXPECT_GT(FilterBytes(db), 23'000) << db.Measured().text;
+  EXPECT_GT(FilterBytes(db), 18'000) << db.Measured().text;
   EXPECT_LE(FilterBytes(db), 26'000) << db.Measured().text;
 }
 
