@@ -30,7 +30,8 @@ constexpr double kPlannedMemory = 0.97;
 
 constexpr double kLookupsPerUpdate = 1000;
 
-// DB::CompactFiles gives back so many times the excess over filter_memory.
+// By this factor of the excess over filter_memory DB::CompactFiles writes fewer
+// bits.
 constexpr double kExcessWeight = 10;
 // Below this share of lookups in filters of unknown rate the others are enough.
 constexpr double kMostUnknown = 0.01;

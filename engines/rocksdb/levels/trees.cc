@@ -26,8 +26,8 @@ using rocksdb::DB;
 // or compaction has two: its start and its end.
 constexpr uint64_t kFewFiles = 16;
 
-// When the trees are read, so many tables whose filters are not known are
-// opened in column families with filter_memory, and at least one in each.
+// The most tables that are opened after a start to learn their filters' sizes,
+// in column families with filter_memory; at least one in each.
 constexpr size_t kMostOpened = 64;
 
 // The size of a key and its value where no table is known.
@@ -174,30 +174,22 @@ void ForEachTable(const rocksdb::ColumnFamilyMetaData& metadata, Fn fn) {
   }
 }
 
-// Adds the properties of tables whose filters are not known: of `most` tables
-// that are evenly spread over the column family, as far as they can be opened.
+// Adds the properties of `most` tables that are evenly spread over the column
+// family, as far as they are missing and the tables can be opened.
 void ReadSome(DB* db, const rocksdb::ColumnFamilyMetaData& metadata,
-              DatabaseTrees* trees, size_t most,
-              rocksdb::TablePropertiesCollection* properties) {
-  std::vector<std::string> unknown;
-  {
-    const std::lock_guard<std::mutex> lock(trees->mutex);
-    const FamilyTree* const family = FindFamily(trees, metadata.name);
-    ForEachTable(metadata, [&](const auto& file, int) {
-      if (family == nullptr ||
-          family->bits.Find(file.file_number).facts.filter_bits < 0) {
-        unknown.push_back(file.db_path + file.name);
-      }
-    });
-  }
+              size_t most, rocksdb::TablePropertiesCollection* properties) {
+  std::vector<std::string> paths;
+  ForEachTable(metadata, [&](const auto& file, int) {
+    paths.push_back(file.db_path + file.name);
+  });
   rocksdb::Options options;
   options.env = db->GetEnv();
   rocksdb::BlockBasedTableOptions table;
   table.no_block_cache = true;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  most = std::min(most, unknown.size());
+  most = std::min(most, paths.size());
   for (size_t i = 0; i < most; ++i) {
-    const std::string& path = unknown[i * unknown.size() / most];
+    const std::string& path = paths[i * paths.size() / most];
     rocksdb::SstFileReader reader(options);
     if (properties->count(path) > 0 || !reader.Open(path).ok()) continue;
     (*properties)[path] = reader.GetTableProperties();
@@ -246,7 +238,7 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   ReadLimits(db, &trees->options_file, &trees->limits);
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
     if (!first || !trees->limits[metadata.name].filter_memory) continue;
-    ReadSome(db, metadata, trees, std::max<size_t>(kMostOpened / all.size(), 1),
+    ReadSome(db, metadata, std::max<size_t>(kMostOpened / all.size(), 1),
              &properties[metadata.name]);
   }
   const std::lock_guard<std::mutex> lock(trees->mutex);
