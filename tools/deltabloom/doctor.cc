@@ -1,22 +1,15 @@
 // deltabloom doctor: whether databases run with filters, and what to do if not.
 #include "tools/deltabloom/doctor.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
-#include <sstream>
-#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -30,8 +23,6 @@
 
 namespace deltabloom::tools {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Tables that have the same kind of filter, in one level of a column family.
 struct TableGroup {
@@ -71,9 +62,7 @@ struct GroupKey {
 
 struct DatabaseReport {
   std::string path;
-  std::string options_file;   // its name; empty: there is none
-  bool listed = false;        // false: nothing of the directory is known
-  uint64_t options_time = 0;  // when it was written, as above
+  bool listed = false;  // false: nothing of the directory is known
   OptionsFile options;
   std::map<GroupKey, TableGroup> groups;
   uint64_t gone = 0;                  // tables that vanished meanwhile
@@ -84,44 +73,6 @@ struct DatabaseReport {
 };
 
 // --- Reading a database. Nothing is written.
-
-void ReadOptions(DatabaseReport* report) {
-  constexpr int kTries = 3;
-  constexpr uint64_t kMost = 64 << 20;
-  for (int i = 1;; ++i) {
-    report->options_file = NewestOptionsFile(report->path);
-    report->listed = true;
-    const std::string& name = report->options_file;
-    const std::string path = (fs::path(report->path) / name).string();
-    std::string error;
-    if (!name.empty()) {
-      std::error_code unknown;
-      const uint64_t size = fs::file_size(path, unknown);
-      std::ifstream file(path, std::ios::binary);
-      std::ostringstream bytes;
-      if (!unknown && size > kMost) {
-        error = "expected an OPTIONS file, found " + std::to_string(size) +
-                " bytes";
-      } else if (!file || !(bytes << file.rdbuf())) {
-        error = std::string("cannot be read: ") + std::strerror(errno);
-      } else {
-        error = ParseOptionsFile(bytes.str(), &report->options);
-      }
-    }
-    // A running database removes old files when it writes a new one.
-    if (i < kTries && (name.empty() || !fs::exists(path))) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      continue;
-    }
-    if (!error.empty()) report->problems.push_back(path + ": " + error);
-    struct stat status;
-    if (!name.empty() && stat(path.c_str(), &status) == 0 &&
-        status.st_mtime > 0) {
-      report->options_time = static_cast<uint64_t>(status.st_mtime);
-    }
-    return;
-  }
-}
 
 std::string TextOf(const internal::SstFile& file, const char* name) {
   std::string_view text;
@@ -223,21 +174,19 @@ void CountElsewhere(const Manifest& first, DatabaseReport* report) {
 DatabaseReport ReadDatabase(const std::string& path, Console* console) {
   DatabaseReport report;
   report.path = path;
-  try {
-    ReadOptions(&report);
-    // A table that was listed before the MANIFEST is read, and is not in it, is
-    // no longer used, or not yet.
-    const std::vector<TableFile> files = TableFiles({path});
-    Manifest manifest;
-    const std::string problem = ReadManifest(path, &manifest);
-    const bool known = problem.empty();
-    if (!known) report.problems.push_back(problem);
-    AddTables(files, known ? &manifest : nullptr, console, &report);
-    if (known) CountElsewhere(manifest, &report);
-  } catch (const fs::filesystem_error& error) {
-    report.problems.push_back(path +
-                              ": cannot be read: " + error.code().message());
-  }
+  std::string problem = ReadNewestOptionsFile(path, &report.options);
+  report.listed = problem.empty() || !report.options.name.empty();
+  if (!problem.empty()) report.problems.push_back(problem);
+  if (!report.listed) return report;
+  // A table that was listed before the MANIFEST is read, and is not in it, is
+  // no longer used, or not yet.
+  const std::vector<TableFile> files = TableFiles({path});
+  Manifest manifest;
+  problem = ReadManifest(path, &manifest);
+  const bool known = problem.empty();
+  if (!known) report.problems.push_back(problem);
+  AddTables(files, known ? &manifest : nullptr, console, &report);
+  if (known) CountElsewhere(manifest, &report);
   return report;
 }
 
@@ -250,43 +199,14 @@ enum class Severity : uint8_t {
 };
 constexpr const char* kSeverityNames[] = {"note", "unknown", "problem"};
 
-// In a text each % stands for what a finding is about.
-struct FindingKind {
-  const char* code;  // for programs; never changes
+struct Finding {
   Severity severity;
-  const char* what;
-  const char* to_do;
+  const char* code;  // for programs; never changes
+  std::string what;  // a line
+  std::string to_do;
 };
 
-constexpr FindingKind kNoRocksDB = {
-    "no_rocksdb", Severity::kUnknown,
-    "this deltabloom was built without RocksDB: whether programs can use the "
-    "policy is not known",
-    "build it with librocksdb-dev and -DDELTABLOOM_ROCKSDB=ON"};
-constexpr FindingKind kNoPolicyInProcess = {
-    "no_policy_in_process", Severity::kProblem, "%",
-    "until this is solved, no program with this Deltabloom and this RocksDB "
-    "has a filter policy"};
-constexpr FindingKind kUnreadable = {
-    "unreadable", Severity::kUnknown, "%",
-    "check that this user may read it; restore a damaged file from a backup"};
-constexpr FindingKind kNoOptionsFile = {
-    "no_options_file", Severity::kUnknown,
-    "%: has no OPTIONS file, so the policy it was last opened with is not "
-    "known",
-    "pass the directory that has the file CURRENT"};
-constexpr FindingKind kTablesElsewhere = {
-    "tables_elsewhere", Severity::kUnknown, "%: % not in this directory",
-    "if they are in other directories (db_paths, cf_paths), deltabloom inspect "
-    "lists their filters; otherwise they are lost"};
-constexpr FindingKind kNotBlockBased = {
-    "not_block_based", Severity::kNote,
-    "%: its tables are of %, which have no such filters", ""};
-constexpr FindingKind kOptionsWithoutPolicy = {
-    "options_without_policy", Severity::kProblem,
-    "%: was last opened without a filter policy (% of %, RocksDB %): the "
-    "tables that this program writes have no filter, and any program that "
-    "opens the database with these options does the same",
+constexpr char kToDoWithoutPolicy[] =
     "find the program. Programs that do not know the policy do this: ldb "
     "--try_load_options put or compact without the plugin under LD_PRELOAD, or "
     "programs with RocksDB linked into them. Then open the database in a "
@@ -294,58 +214,7 @@ constexpr FindingKind kOptionsWithoutPolicy = {
     "filter_policy=deltabloom:10:auto into the newest OPTIONS file, in its "
     "[TableOptions/BlockBasedTable], and listeners=deltabloom into its "
     "[DBOptions] for allocation=levels. filter_policy=deltabloom:0 says that "
-    "no filters are wanted"};
-constexpr FindingKind kUnknownPolicy = {
-    "unknown_policy", Severity::kUnknown,
-    "%: no policy known here has the name %; RocksDB silently treats an "
-    "unknown policy as no filters",
-    "check the name: Deltabloom's policy is deltabloom, as in "
-    "deltabloom:10:auto"};
-constexpr FindingKind kUnknownTransform = {
-    "unknown_key_transform", Severity::kUnknown,
-    "%: filter_policy=%: its key_transform is not known here, so whether the "
-    "policy works is not known",
-    "check that the program calls RegisterKeyTransform before it opens the "
-    "database"};
-constexpr FindingKind kOtherPolicy = {"other_policy", Severity::kNote,
-                                      "%: the policy is %, not Deltabloom's",
-                                      ""};
-constexpr FindingKind kPolicyCannotWork = {
-    "policy_cannot_work", Severity::kProblem, "%: filter_policy=%: %", ""};
-constexpr FindingKind kNoFilterByChoice = {"no_filter_by_choice",
-                                           Severity::kNote, "%%", ""};
-constexpr FindingKind kLevelsWithoutListener = {
-    "levels_without_listener", Severity::kProblem,
-    "%: allocation=levels without its listener, so that all tables get the "
-    "same bits per key",
-    "add listeners=deltabloom to [DBOptions], or call AddRocksDBFilters()"};
-constexpr FindingKind kTablesWithoutFilter = {
-    "tables_without_filter", Severity::kProblem,
-    "%: lookups of absent keys read their blocks",
-    "with a policy in use, compactions give them filters when they rewrite "
-    "them; at once: CompactRange() with bottommost_level_compaction=kForce, "
-    "or, if the OPTIONS file names the policy and no program has the database "
-    "open, ldb --db=% --try_load_options compact with the plugin under "
-    "LD_PRELOAD"};
-constexpr FindingKind kFiltersNotQueried = {
-    "filters_not_queried", Severity::kProblem,
-    "%: the filters of % of % are under the name %, where the policy % not "
-    "look",
-    "lookups do not use them until a compaction rewrites them; or go back to "
-    "the compatibility they were written with"};
-
-constexpr FindingKind kFiltersExceedMemory = {
-    "filters_exceed_memory", Severity::kNote,
-    "%: all filters have % bytes, filter_memory is %",
-    "compactions reduce them; if the LOG says that it cannot be kept, set "
-    "more"};
-
-struct Finding {
-  Severity severity;
-  const char* code;
-  std::string what;  // a line
-  std::string to_do;
-};
+    "no filters are wanted";
 
 // "2026-11-21 22:07:27 UTC"; "an unknown time" for 0.
 std::string TimeText(uint64_t seconds) {
@@ -385,44 +254,48 @@ class Doctor {
 
   void Process(const ProcessReport& process) {
     if (process.built_for.empty()) {
-      Add(kNoRocksDB, {});
+      Add(Severity::kUnknown, "no_rocksdb",
+          "this deltabloom was built without RocksDB: whether programs can use "
+          "the policy is not known",
+          "build it with librocksdb-dev and -DDELTABLOOM_ROCKSDB=ON");
     } else if (!process.problem.empty()) {
-      Add(kNoPolicyInProcess, {process.problem});
+      Add(Severity::kProblem, "no_policy_in_process", process.problem,
+          "until this is solved, no program with this Deltabloom and this "
+          "RocksDB has a filter policy");
     }
   }
 
   void Database(const DatabaseReport& database) {
     database_ = &database;
     for (const std::string& problem : database.problems) {
-      Add(kUnreadable, {problem});
+      Add(Severity::kUnknown, "unreadable", problem,
+          "check that this user may read it; restore a damaged file from a "
+          "backup");
     }
-    if (database.listed && database.options_file.empty()) {
-      Add(kNoOptionsFile, {database.path});
+    if (database.listed && database.options.name.empty()) {
+      Add(Severity::kUnknown, "no_options_file",
+          database.path +
+              ": has no OPTIONS file, so the policy it was last opened with "
+              "is not known",
+          "pass the directory that has the file CURRENT");
     }
     for (const FamilyOptions& family : database.options.families) {
       Family(family);
     }
     if (database.elsewhere > 0) {
-      Add(kTablesElsewhere,
-          {database.path, Count(database.elsewhere, "table", "tables")});
+      Add(Severity::kUnknown, "tables_elsewhere",
+          database.path + ": " + Count(database.elsewhere, "table", "tables") +
+              " not in this directory",
+          "if they are in other directories (db_paths, cf_paths), deltabloom "
+          "inspect lists their filters; otherwise they are lost");
     }
     Groups();
   }
 
  private:
-  // `texts`: for each % in what, then in to_do.
-  Finding& Add(const FindingKind& kind, const std::vector<std::string>& texts) {
-    size_t next = 0;
-    const auto fill = [&](std::string_view form) {
-      std::string text;
-      for (const char c : form)
-        text += c == '%' ? texts.at(next++) : std::string(1, c);
-      return text;
-    };
-    std::string what = fill(kind.what);
-    findings_.push_back(
-        {kind.severity, kind.code, std::move(what), fill(kind.to_do)});
-    return findings_.back();
+  void Add(Severity severity, const char* code, std::string what,
+           std::string to_do = {}) {
+    findings_.push_back({severity, code, std::move(what), std::move(to_do)});
   }
 
   const FamilyOptions* OptionsOf(const std::string& name) const {
@@ -433,38 +306,61 @@ class Doctor {
   }
 
   void Family(const FamilyOptions& family) {
-    const std::string who = FamilyText(family.name);
-    PolicyVerdict verdict;
+    const std::string who = FamilyText(family.name) + ": ";
+    const std::string names_policy = who + "filter_policy=" + family.policy;
     if (!family.BlockBased()) {
-      Add(kNotBlockBased, {who, family.table_factory});
+      Add(Severity::kNote, "not_block_based",
+          who + "its tables are of " + family.table_factory +
+              ", which have no such filters");
       return;
     }
     if (!family.NamesPolicy()) {
-      Add(kOptionsWithoutPolicy,
-          {who, database_->options_file, TimeText(database_->options_time),
-           database_->options.rocksdb_version});
+      Add(Severity::kProblem, "options_without_policy",
+          who + "was last opened without a filter policy (" +
+              database_->options.name + " of " +
+              TimeText(database_->options.time) + ", RocksDB " +
+              database_->options.rocksdb_version +
+              "): the tables that this program writes have no filter, and any "
+              "program that opens the database with these options does the "
+              "same",
+          kToDoWithoutPolicy);
       return;
     }
+    PolicyVerdict verdict;
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
     verdict = JudgePolicy(family, database_->options.has_listener);
 #endif
     filter_memory_ = std::max(filter_memory_, verdict.filter_memory);
     if (verdict.unknown) {
-      Add(kUnknownPolicy, {who, family.policy});
+      Add(Severity::kUnknown, "unknown_policy",
+          who + "no policy known here has the name " + family.policy +
+              "; RocksDB silently treats an unknown policy as no filters",
+          "check the name: Deltabloom's policy is deltabloom, as in "
+          "deltabloom:10:auto");
     } else if (verdict.unknown_transform) {
-      Add(kUnknownTransform, {who, family.policy});
+      Add(Severity::kUnknown, "unknown_key_transform",
+          names_policy +
+              ": its key_transform is not known here, so whether the policy "
+              "works is not known",
+          "check that the program calls RegisterKeyTransform before it opens "
+          "the database");
     } else if (!family.NamesDeltabloom()) {
-      Add(kOtherPolicy, {who, family.policy});
+      Add(Severity::kNote, "other_policy",
+          who + "the policy is " + family.policy + ", not Deltabloom's");
     } else if (!verdict.problem.empty()) {
-      Add(kPolicyCannotWork, {who, family.policy, verdict.problem}).to_do =
-          verdict.to_do;
+      Add(Severity::kProblem, "policy_cannot_work",
+          names_policy + ": " + verdict.problem, verdict.to_do);
     } else if (!verdict.builds_filters) {
       without_filters_.insert(family.name);
-      Add(kNoFilterByChoice,
-          {who, ": filter_policy=" + family.policy +
-                    " builds no filters: less than 0.5 bits per key"});
+      Add(Severity::kNote, "no_filter_by_choice",
+          names_policy + " builds no filters: less than 0.5 bits per key");
     } else if (family.AllocatesByLevels() && !database_->options.has_listener) {
-      Add(kLevelsWithoutListener, {who});
+      Add(Severity::kProblem, "levels_without_listener",
+          who +
+              "allocation=levels without its listener, so that all tables "
+              "get the same bits per key",
+          "add listeners=deltabloom to [DBOptions], or call "
+          "AddRocksDBFilters()");
     }
   }
 
@@ -498,9 +394,12 @@ class Doctor {
       }
     }
     if (filter_memory_ != 0 && all.filter_bytes > filter_memory_) {
-      Add(kFiltersExceedMemory,
-          {database_->path, std::to_string(all.filter_bytes),
-           std::to_string(filter_memory_)});
+      Add(Severity::kNote, "filters_exceed_memory",
+          database_->path + ": all filters have " +
+              std::to_string(all.filter_bytes) + " bytes, filter_memory is " +
+              std::to_string(filter_memory_),
+          "compactions reduce them; if the LOG says that it cannot be kept, "
+          "set more");
     }
     for (const auto& [which, group] : without) {
       WithoutFilter(which.first, group, levels[which], which.second);
@@ -513,10 +412,14 @@ class Doctor {
           own == family->OwnCompatibility()) {
         continue;
       }
-      Add(kFiltersNotQueried,
-          {FamilyText(which.first), Count(group.tables, "table", "tables"),
-           Megabytes(group.bytes), which.second,
-           own ? "does" : "with compatibility=own does"});
+      Add(Severity::kProblem, "filters_not_queried",
+          FamilyText(which.first) + ": the filters of " +
+              Count(group.tables, "table", "tables") + " of " +
+              Megabytes(group.bytes) + " are under the name " + which.second +
+              ", where the policy " + (own ? "" : "with compatibility=own ") +
+              "does not look",
+          "lookups do not use them until a compaction rewrites them; or go "
+          "back to the compatibility they were written with");
     }
   }
 
@@ -529,13 +432,20 @@ class Doctor {
                              ", of " + Megabytes(group.bytes) + ", written " +
                              TimeText(group.oldest, group.newest);
     if (!chosen) {
-      Add(kTablesWithoutFilter, {what, database_->path});
+      Add(Severity::kProblem, "tables_without_filter",
+          what + ": lookups of absent keys read their blocks",
+          "with a policy in use, compactions give them filters when they "
+          "rewrite them; at once: CompactRange() with "
+          "bottommost_level_compaction=kForce, or, if the OPTIONS file names "
+          "the policy and no program has the database open, ldb --db=" +
+              database_->path +
+              " --try_load_options compact with the plugin under LD_PRELOAD");
     } else {
-      Add(kNoFilterByChoice,
-          {what, without_filters_.count(name) > 0
-                     ? "; the policy builds none"
-                     : "; optimize_filters_for_hits leaves them out of the "
-                       "last level"});
+      Add(Severity::kNote, "no_filter_by_choice",
+          what + (without_filters_.count(name) > 0
+                      ? "; the policy builds none"
+                      : "; optimize_filters_for_hits leaves them out of the "
+                        "last level"));
     }
   }
 
@@ -564,8 +474,8 @@ Json ToJson(const ProcessReport& process) {
 Json ToJson(const DatabaseReport& database) {
   Json json = {
       {"path", database.path},
-      {"options_file", TextOrNull(database.options_file)},
-      {"options_time", TimeOrNull(database.options_time)},
+      {"options_file", TextOrNull(database.options.name)},
+      {"options_time", TimeOrNull(database.options.time)},
       {"rocksdb_version", TextOrNull(database.options.rocksdb_version)},
       {"column_families", Json::array()},
       {"tables", Json::array()},
@@ -618,9 +528,9 @@ void Show(const DatabaseReport& database, Console* console) {
   console->Line(
       database.path + ": " +
       (!database.listed ? "cannot be read"
-       : database.options_file.empty()
+       : database.options.name.empty()
            ? "no OPTIONS file"
-           : database.options_file + " of " + TimeText(database.options_time)) +
+           : database.options.name + " of " + TimeText(database.options.time)) +
       (version.empty() ? "" : ", written by RocksDB " + version));
   for (const FamilyOptions& family : database.options.families) {
     console->Line("  column family " + family.name + ": " +

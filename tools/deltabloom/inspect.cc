@@ -251,7 +251,7 @@ Json MemoryAsked(const std::vector<std::string>& paths) {
   Json all = Json::array();
   for (const std::string& path : paths) {
     OptionsFile options;
-    if (!ReadNewestOptionsFile(path, &options)) continue;
+    if (!ReadNewestOptionsFile(path, &options).empty()) continue;
     for (const FamilyOptions& family : options.families) {
       const std::string memory = family.FilterMemory();
       if (memory.empty()) continue;

@@ -1,10 +1,16 @@
 #include "tools/deltabloom/options_file.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
+#include <sstream>
 #include <system_error>
+#include <thread>
 
 #include "engines/rocksdb/policy/options_file.h"
 #include "util/json.h"
@@ -44,6 +50,39 @@ void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
     family->optimize_filters_for_hits =
         line.value == "true" || line.value == "1";
   }
+}
+
+// The newest OPTIONS file in the directory; empty if there is none.
+std::string NewestName(const std::string& directory) {
+  std::string newest;
+  uint64_t newest_number = 0;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename().string();
+    uint64_t number = 0;
+    std::error_code unknown;
+    if (ParseOptionsFileName(name, &number) && !entry.is_directory(unknown) &&
+        !entry.is_fifo(unknown) && (newest.empty() || number > newest_number)) {
+      newest = name;
+      newest_number = number;
+    }
+  }
+  return newest;
+}
+
+// Returns what is wrong, without the path.
+std::string Read(const fs::path& path, OptionsFile* file) {
+  constexpr uint64_t kMost = 64 << 20;
+  std::error_code unknown;
+  const uint64_t size = fs::file_size(path, unknown);
+  if (!unknown && size > kMost) {
+    return "expected an OPTIONS file, found " + std::to_string(size) + " bytes";
+  }
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream bytes;
+  if (!in || !(bytes << in.rdbuf())) {
+    return std::string("cannot be read: ") + std::strerror(errno);
+  }
+  return ParseOptionsFile(bytes.str(), file);
 }
 
 }  // namespace
@@ -100,31 +139,29 @@ bool ParseOptionsFileName(std::string_view name, uint64_t* number) {
          internal::ParseNumber(name.substr(kStart.size()), number);
 }
 
-std::string NewestOptionsFile(const std::string& path) {
-  std::string newest;
-  uint64_t newest_number = 0;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    const std::string name = entry.path().filename().string();
-    uint64_t number = 0;
-    std::error_code unknown;
-    if (ParseOptionsFileName(name, &number) && !entry.is_directory(unknown) &&
-        !entry.is_fifo(unknown) && (newest.empty() || number > newest_number)) {
-      newest = name;
-      newest_number = number;
-    }
-  }
-  return newest;
-}
-
-bool ReadNewestOptionsFile(const std::string& path, OptionsFile* file) {
+std::string ReadNewestOptionsFile(const std::string& database,
+                                  OptionsFile* file) {
+  constexpr int kTries = 3;
   try {
-    const std::string name = NewestOptionsFile(path);
-    if (name.empty()) return false;
-    std::ifstream in(fs::path(path) / name, std::ios::binary);
-    const std::string text(std::istreambuf_iterator<char>(in), {});
-    return ParseOptionsFile(text, file).empty();
-  } catch (const std::system_error&) {  // also of reading
-    return false;
+    for (int i = 1;; ++i) {
+      const std::string name = NewestName(database);
+      const fs::path path = fs::path(database) / name;
+      const std::string error = name.empty() ? "" : Read(path, file);
+      // A running database removes old files when it writes a new one.
+      if (i < kTries && (name.empty() || !fs::exists(path))) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        continue;
+      }
+      file->name = name;
+      struct stat status;
+      if (!name.empty() && stat(path.c_str(), &status) == 0 &&
+          status.st_mtime > 0) {
+        file->time = static_cast<uint64_t>(status.st_mtime);
+      }
+      return error.empty() ? error : path.string() + ": " + error;
+    }
+  } catch (const fs::filesystem_error& error) {
+    return database + ": cannot be read: " + error.code().message();
   }
 }
 

@@ -30,6 +30,8 @@ struct FamilyOptions {
 };
 
 struct OptionsFile {
+  std::string name;                     // in its directory; empty: none
+  uint64_t time = 0;                    // last change, in seconds since 1970
   std::string rocksdb_version;          // that wrote it
   bool has_listener = false;            // Deltabloom's
   std::vector<FamilyOptions> families;  // in the order of the file
@@ -42,11 +44,10 @@ std::string ParseOptionsFile(std::string_view text, OptionsFile* file);
 // The number in a name like "OPTIONS-000012"; false for other names.
 bool ParseOptionsFileName(std::string_view name, uint64_t* number);
 
-// The name of the newest OPTIONS file in the directory; empty if there is none.
-// Throws std::filesystem::filesystem_error.
-std::string NewestOptionsFile(const std::string& path);
-
-// Reads that file. Returns whether there is one and it could be read.
-bool ReadNewestOptionsFile(const std::string& path, OptionsFile* file);
+// Reads the newest OPTIONS file of the database. Returns what is wrong: without
+// a name if the directory cannot be listed. Tries again where a running
+// database replaces it meanwhile.
+std::string ReadNewestOptionsFile(const std::string& database,
+                                  OptionsFile* file);
 
 }  // namespace deltabloom::tools

@@ -180,7 +180,8 @@ class Run {
       others_.problem =
           "no OPTIONS file names the policy of its column family: use --filter";
     }
-    if (!ReadNewestOptionsFile(options_.database, &file)) {
+    if (!ReadNewestOptionsFile(options_.database, &file).empty() ||
+        file.name.empty()) {
       console_->Error(warning +
                       "no OPTIONS file can be read: use --filter, and name "
                       "key_transform and seeded there if the policy has them");
