@@ -10,20 +10,13 @@ head_of_script() { sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"; }
 #
 #   help_with PROGRAM "$@"
 help_with() {
-  local program=$1 argument
-  shift
-  for argument in "$@"; do
-    case "$argument" in
-      -h | --help)
-        head_of_script
-        [ "$program" != - ] || exit 0
-        echo
-        [ ! -x "$program" ] || exec "$program" --help
-        echo "All options, once the program is built: $script --help"
-        exit 0
-        ;;
-    esac
-  done
+  [[ " $* " =~ \ (-h|--help)\  ]] || return 0
+  head_of_script
+  [ "$1" != - ] || exit 0
+  echo
+  [ ! -x "$1" ] || exec "$1" --help
+  echo "All options, once the program is built: $script --help"
+  exit 0
 }
 
 # The same for a program in Python, which needs no build: runs FILE for --help
@@ -31,22 +24,13 @@ help_with() {
 #
 #   help_of_python FILE "$@"
 help_of_python() {
-  local file=$1 argument
-  shift
-  for argument in "$@"; do
-    case "$argument" in
-      -h | --help | --list)
-        if [ -x /usr/bin/python3 ]; then
-          exec /usr/bin/python3 "$top/$file" "$@"
-        elif [ "$argument" != --list ]; then
-          head_of_script
-          echo
-          echo "All options, once Python is installed: apt-get install python3"
-          exit 0
-        fi
-        ;;
-    esac
-  done
+  [[ " $* " =~ \ (-h|--help|--list)\  ]] || return 0
+  [ ! -x /usr/bin/python3 ] || exec /usr/bin/python3 "$top/$1" "${@:2}"
+  [[ " $* " != *" --list "* ]] || return 0
+  head_of_script
+  echo
+  echo "All options, once Python is installed: apt-get install python3"
+  exit 0
 }
 
 # Ends the script, before anything is installed or built, unless the arguments
