@@ -66,17 +66,16 @@ std::string Escaped(std::string_view bytes) {
   return text;
 }
 
-std::string Percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g %%", 100 * share);
+std::string Format(const char* format, double number) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, number);
   return text;
 }
 
+std::string Percent(double share) { return Format("%.3g %%", 100 * share); }
+
 std::string Megabytes(uint64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f MB",
-                static_cast<double>(bytes) / 1e6);
-  return text;
+  return Format("%.1f MB", static_cast<double>(bytes) / 1e6);
 }
 
 std::string Count(uint64_t number, const char* one, const char* many) {

@@ -40,6 +40,8 @@ enum ExitCode : int {
 // width.
 std::string Escaped(std::string_view bytes);
 
+// As printf prints it, in at most 63 characters.
+std::string Format(const char* format, double number);
 // "0.123 %", "3.4 MB" and "1 key", "2 keys".
 std::string Percent(double share);
 std::string Megabytes(uint64_t bytes);

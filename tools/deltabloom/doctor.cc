@@ -54,10 +54,11 @@ struct GroupKey {
   // The name of the filter in the table; empty without a filter.
   std::string compatibility_name;
 
-  auto Tie() const {
-    return std::tie(family, level, filter, compatibility_name);
+  bool operator<(const GroupKey& other) const {
+    return std::tie(family, level, filter, compatibility_name) <
+           std::tie(other.family, other.level, other.filter,
+                    other.compatibility_name);
   }
-  bool operator<(const GroupKey& other) const { return Tie() < other.Tie(); }
 };
 
 struct DatabaseReport {
@@ -73,16 +74,6 @@ struct DatabaseReport {
 };
 
 // --- Reading a database. Nothing is written.
-
-std::string TextOf(const internal::SstFile& file, const char* name) {
-  std::string_view text;
-  return file.properties.Text(name, &text) ? std::string(text) : std::string();
-}
-
-uint64_t NumberOf(const internal::SstFile& file, const char* name) {
-  uint64_t number = 0;
-  return file.properties.Number(name, &number) ? number : 0;
-}
 
 // Adds a table to the report, with its level from the MANIFEST, null if that is
 // not known. Returns what went wrong; nothing if the table is gone.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -23,12 +22,6 @@ namespace deltabloom::tools {
 extern const char* const kEstimatePageTemplate;
 
 namespace {
-
-std::string Format(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
 
 // Three significant digits: "123", "4.56", "0.00123".
 std::string Short(double value) {

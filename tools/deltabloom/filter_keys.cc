@@ -23,15 +23,13 @@ using internal::SstSource;
 
 // A feature is on unless the table says otherwise, as in RocksDB.
 bool Has(const SstFile& file, const char* property) {
-  std::string_view value;
-  return !file.properties.Text(property, &value) || value != "0";
+  return TextOf(file, property) != "0";
 }
 
 // Returns why the prefixes are not known, or nothing.
 std::string FindPrefixes(const SstFile& file, FilterContent* content) {
-  std::string_view name;
+  const std::string name = TextOf(file, "rocksdb.prefix.extractor.name");
   if (!Has(file, "rocksdb.block.based.table.prefix.filtering") ||
-      !file.properties.Text("rocksdb.prefix.extractor.name", &name) ||
       name.empty() || name == "nullptr") {
     return {};
   }
@@ -39,22 +37,18 @@ std::string FindPrefixes(const SstFile& file, FilterContent* content) {
   std::string ignored;
   RegisterRocksDB(&ignored);
   const rocksdb::Status status = rocksdb::SliceTransform::CreateFromString(
-      rocksdb::ConfigOptions(), std::string(name), &content->prefixes);
+      rocksdb::ConfigOptions(), name, &content->prefixes);
   if (status.ok() && content->prefixes != nullptr) return {};
   content->prefixes = nullptr;
-  return "prefixes: no prefix extractor known here has the name " +
-         std::string(name);
+  return "prefixes: no prefix extractor known here has the name " + name;
 }
 
 }  // namespace
 
 FilterContent FindContent(const SstFile& file, std::string* no_prefixes) {
   FilterContent content;
-  std::string_view text;
-  content.comparator = "leveldb.BytewiseComparator";
-  if (file.properties.Text("rocksdb.comparator", &text)) {
-    content.comparator = text;
-  }
+  content.comparator =
+      TextOf(file, "rocksdb.comparator", "leveldb.BytewiseComparator");
   if (!rocksdb::Comparator::CreateFromString(rocksdb::ConfigOptions(),
                                              content.comparator, &content.order)
            .ok()) {
@@ -62,13 +56,12 @@ FilterContent FindContent(const SstFile& file, std::string* no_prefixes) {
   }
   if (content.order != nullptr) {
     content.timestamp_size = content.order->timestamp_size();
-  } else if (file.properties.Text("rocksdb.timestamp_min", &text)) {
-    content.timestamp_size = text.size();  // only tables with them have it
+  } else {  // only tables with timestamps have this property
+    content.timestamp_size = TextOf(file, "rocksdb.timestamp_min").size();
   }
-  uint64_t persisted = 1;
-  file.properties.Number("rocksdb.user.defined.timestamps.persisted",
-                         &persisted);
-  if (persisted == 0) content.timestamp_size = 0;
+  if (NumberOf(file, "rocksdb.user.defined.timestamps.persisted", 1) == 0) {
+    content.timestamp_size = 0;
+  }
   content.whole_keys =
       Has(file, "rocksdb.block.based.table.whole.key.filtering");
   *no_prefixes = FindPrefixes(file, &content);
@@ -97,11 +90,9 @@ class Walk {
       Check(source_.Name() +
             ": expected a filter with partitions, found an empty index");
     }
-    uint64_t deletions = 0;  // of ranges, which are elsewhere
-    uint64_t all = 0;
-    file_.properties.Number("rocksdb.num.range-deletions", &deletions);
-    file_.properties.Number("rocksdb.num.entries", &all);
-    all -= std::min(all, deletions);
+    uint64_t all = NumberOf(file_, "rocksdb.num.entries");
+    // Deletions of ranges are elsewhere.
+    all -= std::min(all, NumberOf(file_, "rocksdb.num.range-deletions"));
     *entries_ = 0;
     bool stopped = false;
     std::string error;
@@ -141,10 +132,8 @@ class Walk {
       partitions_.push_back({filter_.handle, {}, {}});
       return;
     }
-    uint64_t user_keys = 0;
-    file_.properties.Number("rocksdb.index.key.is.user.key", &user_keys);
-    const size_t suffix =
-        content_.timestamp_size + (user_keys != 0 ? 0 : kTagSize);
+    const bool tags = NumberOf(file_, "rocksdb.index.key.is.user.key") == 0;
+    const size_t suffix = content_.timestamp_size + (tags ? kTagSize : 0);
     // Keys share prefixes in the index: a few bytes could stand for gigabytes.
     uint64_t budget = source_.Size() + filter_.handle.size;
     Check(internal::ForEachPartition(

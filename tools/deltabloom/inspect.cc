@@ -131,18 +131,14 @@ void InspectFilter(const SstSource& source, const SstFile& file,
     json["bits_per_key"] =
         static_cast<double>(filter.bytes) * 8 / keys.get<double>();
   }
-  const bool partitioned = filter.scope == FilterScope::kPartitioned;
-  if (partitioned) {
+  if (filter.scope == FilterScope::kPartitioned) {
     json["index"] = {{"offset", filter.handle.offset},
                      {"bytes", filter.handle.size}};
   }
   Json& parts = json["parts"] = Json::array();
-  const auto add = [&](std::string_view, const BlockHandle& handle) {
+  for (const BlockHandle& handle : FilterBlocks(source, file, filter)) {
     parts.push_back(InspectPart(source, file, filter, handle));
-    return std::string();
-  };
-  Check(partitioned ? internal::ForEachPartition(source, file, filter, add)
-                    : add({}, filter.handle));
+  }
 }
 
 // Fills the report as far as the file can be read. Throws if not to its end.
@@ -201,10 +197,7 @@ bool ShowFilter(const Json& filter, Console* console) {
   }
   line += filter["bytes"].dump() + " bytes";
   if (filter["bits_per_key"].is_number()) {
-    char number[32];
-    std::snprintf(number, sizeof(number), ", %.2f bits per key",
-                  filter["bits_per_key"].get<double>());
-    line += number;
+    line += Format(", %.2f bits per key", filter["bits_per_key"].get<double>());
   }
   console->Line(line);
   bool sound = true;

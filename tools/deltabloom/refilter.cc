@@ -3,7 +3,6 @@
 #include "tools/deltabloom/refilter.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -82,9 +81,7 @@ class Reads {
   }
   std::string Text() const {
     const auto sum = Sum();
-    char text[32] = "?";
-    if (sum.has_value()) std::snprintf(text, sizeof(text), "%.4f", *sum);
-    return text;
+    return sum.has_value() ? Format("%.4f", *sum) : "?";
   }
 
  private:

@@ -186,10 +186,8 @@ void Plan(const RefilterOptions& options, const SstSource& source,
   }
   const SstFilter& filter = file.filters[0];
   table->filter_bytes = filter.bytes;
-  if (!file.properties.Number("rocksdb.num.filter_entries", &table->keys) ||
-      table->keys == 0) {
-    file.properties.Number("rocksdb.num.entries", &table->keys);
-  }
+  table->keys = NumberOf(file, "rocksdb.num.filter_entries");
+  if (table->keys == 0) table->keys = NumberOf(file, "rocksdb.num.entries");
   std::string no_prefixes;
   const FilterContent content = FindContent(file, &no_prefixes);
   table->range =

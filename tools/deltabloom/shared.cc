@@ -111,9 +111,7 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
   };
   const auto text = [](uint64_t number) { return std::to_string(number); };
   const bool full = !std::isfinite(info.keys_estimate);
-  char seconds[32];
-  std::snprintf(seconds, sizeof(seconds), "in %.3f s",
-                std::chrono::duration<double>(info.expires_in).count());
+  const double seconds = std::chrono::duration<double>(info.expires_in).count();
   line("name", info.name + (info.adopted ? " (adopted)" : ""));
   line("scheme", info.scheme + (info.hashes.empty() ? "" : " ") +
                      Joined(info.hashes) +
@@ -130,7 +128,7 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
                                    : ", made for " + text(info.expected_keys)));
   line("set bits", text(info.set_bits) + " (" + Percent(info.occupancy) + ")");
   line("false positives", Percent(info.false_positive_rate));
-  line("expires", info.expires_in.count() < 0 ? "never" : seconds);
+  line("expires", seconds < 0 ? "never" : Format("in %.3f s", seconds));
   line("rebuilds", std::to_string(info.rebuilds) +
                        (info.rebuilding ? ", one is running" : ""));
   line("verified", info.verified ? "yes" : "no: " + info.unverified);
@@ -158,16 +156,17 @@ RedisFilterInfo InfoOf(RedisFilter* filter) {
   return info;
 }
 
-// The result: members of the document, or a line.
+// The name of the filter and the result: members of the document, or a text.
 void Report(const Context& context, const Json& members,
-            const std::string& line) {
+            const std::string& text) {
+  const std::string& name = context.options.filter.name;
+  context.console->Add("name", name);
   context.console->AddAll(members);
-  context.console->Line(line);
+  context.console->Line(name + ": " + text);
 }
 
 void Report(const Context& context, const std::string& result) {
-  const std::string& name = context.options.filter.name;
-  Report(context, {{"name", name}, {"result", result}}, name + ": " + result);
+  Report(context, {{"result", result}}, result);
 }
 
 // Progress and interruption for a rebuild.
@@ -192,10 +191,10 @@ void Create(const Context& context) {
     Check(status);
   }
   context.console->Add("result", "created");
-  Report(context, InfoAsJson(info),
-         info.name + ": created: " + info.scheme + ", " +
-             std::to_string(info.bits) + " bits, " +
-             std::to_string(info.probes) + " per key");
+  context.console->AddAll(InfoAsJson(info));
+  context.console->Line(info.name + ": created: " + info.scheme + ", " +
+                        std::to_string(info.bits) + " bits, " +
+                        std::to_string(info.probes) + " per key");
   if (!info.own_writers_only) {
     context.console->Line(
         "Other programs may write it: a rebuild only adds keys, unless "
@@ -322,10 +321,8 @@ void Add(const Context& context) {
                            " added; to add them again does no harm");
     throw;
   }
-  const std::string& name = context.options.filter.name;
-  Report(context, {{"name", name}, {"added", added}, {"new", fresh}},
-         name + ": " + Keys(added) + " added, " + std::to_string(fresh) +
-             " of them new");
+  Report(context, {{"added", added}, {"new", fresh}},
+         Keys(added) + " added, " + std::to_string(fresh) + " of them new");
   Check(status);
 }
 
@@ -398,15 +395,13 @@ void Rebuild(const Context& context) {
   RedisRebuildResult result;
   Check(rebuild->Finish(&result));
   const char* how = result.replaced ? "replaced" : "added to";
-  const std::string& name = context.options.filter.name;
   Report(context,
-         {{"name", name},
-          {"result", how},
+         {{"result", how},
           {"keys", result.keys},
           {"set_bits", result.set_bits},
           {"uploaded_bytes", result.uploaded_bytes},
           {"upload_ms", result.upload_time.count()}},
-         name + ": " + how + ": " + Keys(result.keys) + ", " +
+         how + (": " + Keys(result.keys)) + ", " +
              std::to_string(result.set_bits) + " bits set");
 }
 
@@ -558,16 +553,13 @@ void Import(const Context& context) {
   const char* how = create            ? "created"
                     : result.replaced ? "replaced"
                                       : "added to";
-  const std::string& name = options.filter.name;
   const uint64_t keys = guava->ApproximateElementCount();
   Report(context,
-         {{"name", name},
-          {"result", how},
+         {{"result", how},
           {"bits", guava->Bits()},
           {"probes", guava->HashFunctions()},
           {"keys_estimate", keys}},
-         name + ": " + how + ": " + size + ", about " + std::to_string(keys) +
-             " keys");
+         how + (": " + size) + ", about " + std::to_string(keys) + " keys");
 }
 
 // --- Options.

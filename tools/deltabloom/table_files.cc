@@ -108,6 +108,19 @@ std::string ReadTable(
   return error;
 }
 
+std::string TextOf(const internal::SstFile& file, const char* name,
+                   const char* otherwise) {
+  std::string_view text = otherwise;
+  file.properties.Text(name, &text);
+  return std::string(text);
+}
+
+uint64_t NumberOf(const internal::SstFile& file, const char* name,
+                  uint64_t otherwise) {
+  uint64_t number;
+  return file.properties.Number(name, &number) ? number : otherwise;
+}
+
 bool FilterIndexIsDamaged(const internal::SstSource& source,
                           const internal::SstFile& file) {
   std::string index;
@@ -117,6 +130,22 @@ bool FilterIndexIsDamaged(const internal::SstSource& source,
                !internal::ReadBlock(source, file, filter.handle, &index)
                     .empty();
       });
+}
+
+std::vector<internal::BlockHandle> FilterBlocks(
+    const internal::SstSource& source, const internal::SstFile& file,
+    const internal::SstFilter& filter) {
+  if (filter.scope != internal::FilterScope::kPartitioned) {
+    return {filter.handle};
+  }
+  std::vector<internal::BlockHandle> blocks;
+  Check(internal::ForEachPartition(
+      source, file, filter,
+      [&](std::string_view, const internal::BlockHandle& handle) {
+        blocks.push_back(handle);
+        return std::string();
+      }));
+  return blocks;
 }
 
 Summary::Summary(Lists lists) : lists_(std::move(lists)) {

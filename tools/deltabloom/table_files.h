@@ -44,10 +44,22 @@ std::string ReadTable(
     const std::string& path,
     const std::function<void(const internal::SstSource&)>& fn);
 
+// A property of the table, `otherwise` if the table has none of that name.
+std::string TextOf(const internal::SstFile& file, const char* name,
+                   const char* otherwise = "");
+uint64_t NumberOf(const internal::SstFile& file, const char* name,
+                  uint64_t otherwise = 0);
+
 // Where WalkSst failed: whether that is because the index of a partitioned
 // filter is damaged.
 bool FilterIndexIsDamaged(const internal::SstSource& source,
                           const internal::SstFile& file);
+
+// The blocks with the bytes of the filter: its partitions, or it alone. Throws
+// std::runtime_error.
+std::vector<internal::BlockHandle> FilterBlocks(
+    const internal::SstSource& source, const internal::SstFile& file,
+    const internal::SstFilter& filter);
 
 // "Deltabloom local, 6 probes, ..." or "RocksDB Bloom, ...": a filter of a
 // table of RocksDB, under this name.

@@ -60,10 +60,7 @@ void VerifyTable(const internal::SstSource& source,
     };
 #endif
   }
-  std::string_view column_family;
-  if (file.properties.Text("rocksdb.column.family.name", &column_family)) {
-    report->column_family = column_family;
-  }
+  report->column_family = TextOf(file, "rocksdb.column.family.name");
   for (const internal::SstFilter& filter : file.filters) {
     report->filter +=
         (report->filter.empty() ? "" : ", ") +
@@ -368,22 +365,6 @@ if there was one. Unknown values are null.)";
        "Deltabloom's filters may use at most; default: all that this CPU "
        "has. A filter must give the same results with each."}};
   return command;
-}
-
-std::vector<internal::BlockHandle> FilterBlocks(
-    const internal::SstSource& source, const internal::SstFile& file,
-    const internal::SstFilter& filter) {
-  if (filter.scope != internal::FilterScope::kPartitioned) {
-    return {filter.handle};
-  }
-  std::vector<internal::BlockHandle> blocks;
-  Check(internal::ForEachPartition(
-      source, file, filter,
-      [&](std::string_view, const internal::BlockHandle& handle) {
-        blocks.push_back(handle);
-        return std::string();
-      }));
-  return blocks;
 }
 
 std::string ReadFilterBlock(const VerifyTask& task,

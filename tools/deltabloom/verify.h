@@ -69,12 +69,6 @@ void VerifyLevelDB(const VerifyTask& task);
 // Reads the filter through its policy's reader. Only in builds with RocksDB.
 void VerifyRocksDB(const VerifyTask& task);
 
-// The blocks with the bytes of the filter: its partitions, or it alone. Throws
-// std::runtime_error.
-std::vector<internal::BlockHandle> FilterBlocks(
-    const internal::SstSource& source, const internal::SstFile& file,
-    const internal::SstFilter& filter);
-
 // Reads a block of the filter. What it throws is the filter's damage.
 std::string ReadFilterBlock(const VerifyTask& task,
                             const internal::BlockHandle& handle);
