@@ -691,6 +691,10 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   EXPECT_EQ(problem,
             "column families have different values of filter_memory: the "
             "smallest is used until all have the same");
+  // Without a total it leaves the others theirs.
+  options.filter_memory = 0;
+  target();
+  EXPECT_EQ(trees.families["same"].filter_memory, 55'000u);
 }
 
 // Lookups of a T = 10 tree of five runs: those that find a key in run i ask all

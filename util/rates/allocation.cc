@@ -40,17 +40,27 @@ double BitsOfRun(const RateCurve& curve, BitsAt bits_at, const SortedRun& run,
                                  bits_at)(price * (run.keys / run.weight)));
 }
 
-// Bits per key of each run at a price, and those of all keys.
+// The bits of all keys at a price.
+double TotalAt(const RateCurve& curve, BitsAt bits_at,
+               const std::vector<SortedRun>& runs, double price) {
+  double total = 0;
+  for (const SortedRun& run : runs) {
+    if (Counts(run)) total += BitsOfRun(curve, bits_at, run, price) * run.keys;
+  }
+  return total;
+}
+
+// The same with the bits per key of each run.
 struct Purchase {
   Purchase(const RateCurve& curve, BitsAt bits_at,
-           const std::vector<SortedRun>& runs, double price) {
+           const std::vector<SortedRun>& runs, double price)
+      : total(TotalAt(curve, bits_at, runs, price)) {
     for (const SortedRun& run : runs) {
       bits.push_back(BitsOfRun(curve, bits_at, run, price));
-      if (Counts(run)) total += bits.back() * run.keys;
     }
   }
   std::vector<double> bits;
-  double total = 0;
+  double total;
 };
 
 double KeysOf(const std::vector<SortedRun>& runs) {
@@ -89,7 +99,7 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
   const double infinity = std::numeric_limits<double>::infinity();
   if (!(budget > 0)) return {infinity, infinity};
   const auto affordable = [&](double price) {
-    return Purchase(curve, bits_at, runs, price).total <= budget;
+    return TotalAt(curve, bits_at, runs, price) <= budget;
   };
   if (affordable(0)) return {0, 0};
   Prices prices = {std::numeric_limits<double>::min(),

@@ -336,11 +336,13 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
                      DatabaseTrees* trees, FamilyTree* family,
                      std::string* problem) {
   // SetOptions changes one family after the other: all with the old total have
-  // the new one until their policies are called.
+  // a new one until their policies are called. A family without a total leaves
+  // the others theirs.
   const uint64_t before =
       std::exchange(family->seen_memory, options.filter_memory);
   for (auto& [name, other] : trees->families) {
-    if (before != 0 && other.filter_memory == before) {
+    if (before != 0 && options.filter_memory != 0 &&
+        other.filter_memory == before) {
       other.filter_memory = options.filter_memory;
     }
   }
