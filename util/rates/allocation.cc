@@ -89,9 +89,9 @@ struct Prices {
   double high;
 };
 
-// Two prices that differ by at most the part `precision`, between which
-// `budget` bits of all keys are spent: more at the low one, at most these at
-// the high one. Both 0 if the budget pays for all useful bits, both infinite
+// Two prices whose binary logarithms differ by at most `precision`, between
+// which `budget` bits of all keys are spent: more at the low one, at most these
+// at the high one. Both 0 if the budget pays for all useful bits, both infinite
 // without a budget or without keys.
 Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
                     const std::vector<SortedRun>& runs, double budget,
@@ -102,16 +102,24 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
     return TotalAt(curve, bits_at, runs, price) <= budget;
   };
   if (affordable(0)) return {0, 0};
-  Prices prices = {std::numeric_limits<double>::min(),
-                   std::numeric_limits<double>::max()};
-  // Geometric, as prices span hundreds of powers of two.
-  while (prices.high > prices.low * (1 + precision)) {
-    const double middle =
-        std::exp((std::log(prices.low) + std::log(prices.high)) / 2);
-    if (!(middle > prices.low && middle < prices.high)) break;
-    (affordable(middle) ? prices.high : prices.low) = middle;
+  // In binary logarithms, as prices span hundreds of powers of two; from about
+  // what all runs together would pay as one.
+  double weights = 0;
+  for (const SortedRun& run : runs) weights += Counts(run) ? run.weight : 0;
+  const double keys = KeysOf(runs);
+  double low = std::clamp(std::log2(weights / keys) - budget / keys, -1e3, 1e3);
+  double high = low;
+  for (double step = 1; low > -1e3 && affordable(std::exp2(low)); step *= 2) {
+    high = std::exchange(low, low - step);
   }
-  return prices;
+  for (double step = 1; high < 1e3 && !affordable(std::exp2(high)); step *= 2) {
+    low = std::exchange(high, high + step);
+  }
+  while (high - low > precision) {
+    const double middle = (low + high) / 2;
+    (affordable(std::exp2(middle)) ? high : low) = middle;
+  }
+  return {std::exp2(low), std::exp2(high)};
 }
 
 }  // namespace
@@ -189,7 +197,7 @@ double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price) {
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
                    double bits_per_key) {
   return PricesAround(curve, &RateCurve::BitsAtSlope, runs,
-                      bits_per_key * KeysOf(runs), 1e-5)
+                      bits_per_key * KeysOf(runs), 1e-4)
       .high;
 }
 

@@ -211,12 +211,16 @@ SortedRun TreeBits::Weighted(int origin, const Share& share) const {
   return {share.keys, share.weight * UseOf(origin), nullptr, min_bits};
 }
 
-std::vector<SortedRun> TreeBits::RunsOfOrigins() const {
+std::vector<SortedRun> TreeBits::RunsOf(const Profile& profile) const {
   std::vector<SortedRun> runs;
-  for (const auto& [origin, share] : RecentProfile()) {
+  for (const auto& [origin, share] : profile) {
     runs.push_back(Weighted(origin, share));
   }
   return runs;
+}
+
+std::vector<SortedRun> TreeBits::RunsOfOrigins() const {
+  return RunsOf(RecentProfile(CountShares()));
 }
 
 std::map<int, double> TreeBits::Weights() const {
@@ -309,8 +313,8 @@ TreeBits::Profile TreeBits::Mixed(const Profile& profile, const Profile& now,
   return mixed;
 }
 
-TreeBits::Profile TreeBits::RecentProfile() const {
-  return Mixed(profile_, CountShares().settled, kPartOfNow);
+TreeBits::Profile TreeBits::RecentProfile(const Shares& now) const {
+  return Mixed(profile_, now.settled, kPartOfNow);
 }
 
 std::vector<TreeRun> TreeBits::Runs(
@@ -462,7 +466,7 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   const Shares now = CountShares();
   const double wanted = use_.empty() ? target_ : wanted_;
   const double corrected = wanted * (1 + correction_);
-  const Profile profile = RecentProfile();
+  const Profile profile = RecentProfile(now);
   const auto last = profile.find(kBottommost);
   // The first of its kind: the depth of the tree is not known yet.
   if (table.bottommost &&
@@ -474,7 +478,7 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   // A compaction without events, as DB::CompactFiles runs them, fills an empty
   // level with an unknown number of keys.
   if (!(one.keys > 0)) return given;
-  const double price = PriceOfBits(curve, RunsOfOrigins(), corrected);
+  const double price = PriceOfBits(curve, RunsOf(profile), corrected);
   given.share = one.keys;
   given.slope = price * one.keys / one.weight;
   given.bits_per_key = BitsAtPrice(curve, one, price);

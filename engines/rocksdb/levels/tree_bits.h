@@ -233,7 +233,8 @@ class TreeBits {
   double KeptPart(int level) const;
   // With the share `part` of `now` in it.
   static Profile Mixed(const Profile& profile, const Profile& now, double part);
-  Profile RecentProfile() const;
+  Profile RecentProfile(const Shares& now) const;
+  std::vector<SortedRun> RunsOf(const Profile& profile) const;
   double RunSizeOf(const NewTable& table, const Profile& profile) const;
   TableBits BitsOfWholeRun(const NewTable& table, const RateCurve& curve) const;
   double MinPrice(const Shares& now, const RateCurve& curve) const;
