@@ -10,14 +10,14 @@ constexpr size_t kChunkSize = 64 << 10;
 constexpr size_t kRecordHeader = 2;
 // No record begins after this, so that Cursor can read whole steps.
 constexpr size_t kLastRecordAt =
-    kChunkSize - kRecordHeader - kMaxCutBytes - KeyStore::Cursor::kStep;
+    kChunkSize - kRecordHeader - kMaxCutBytes - KeyStore::kStep;
 
 }  // namespace
 
 bool KeyStore::Add(std::string_view key, size_t shared) {
   if (size_ > 0) {
-    if (shared == key.size()) return shared == last_.size();
-    if (shared < last_.size() && ByteAt(key, shared) < ByteAt(last_, shared)) {
+    if (shared == key.size()) return shared == last_size_;
+    if (shared < last_size_ && ByteAt(key, shared) < ByteAt(Last(), shared)) {
       return false;
     }
     CountCommonBits(key, shared);
@@ -30,18 +30,24 @@ bool KeyStore::Add(std::string_view key, size_t shared) {
   }
   Chunk& chunk = chunks_.back();
   char* const record = &chunk.bytes[chunk.size];
+  const size_t rest = kept - shared;
   record[0] = static_cast<char>(shared);
-  record[1] = static_cast<char>(kept - shared);
-  key.copy(record + kRecordHeader, kept - shared, shared);
-  chunk.size += kRecordHeader + kept - shared;
+  record[1] = static_cast<char>(rest);
+  // Whole steps take less time than sizes that change from key to key.
+  if (last_.size() < key.size() + kStep) last_.resize(2 * key.size() + kStep);
+  key.copy(last_.data(), key.size());
+  last_size_ = key.size();
+  for (size_t i = 0; i < rest; i += kStep) {
+    std::memcpy(record + kRecordHeader + i, &last_[shared + i], kStep);
+  }
+  chunk.size += kRecordHeader + rest;
   least_size_ = std::min(least_size_, key.size());
-  last_ = key;
   ++size_;
   return true;
 }
 
 void KeyStore::CountCommonBits(std::string_view key, size_t shared) {
-  const unsigned byte = shared < last_.size() ? ByteAt(last_, shared) : 0;
+  const unsigned byte = shared < last_size_ ? ByteAt(Last(), shared) : 0;
   // The shorter key goes on with zeros.
   while (byte == 0 && key[shared] == '\0') {
     if (++shared == key.size()) return;

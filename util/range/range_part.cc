@@ -50,7 +50,8 @@ void RangePartBuilder::AddKey(std::string_view key) noexcept {
       const auto& [lower, upper] = questions_[next_];
       // What lies beyond the keys of this filter is not its concern.
       if (keys_.size() > 0 && lower < upper && upper <= key) {
-        empty_ranges_.push_back({lower, upper, keys_.Last(), std::string(key)});
+        empty_ranges_.push_back(
+            {lower, upper, std::string(keys_.Last()), std::string(key)});
       }
     }
     next_shared_ = next_ == questions_.size()

@@ -28,12 +28,15 @@ inline unsigned char ByteAt(std::string_view text, size_t i) {
 inline size_t CommonPrefix(std::string_view a, std::string_view b) {
   const size_t end = std::min(a.size(), b.size());
   size_t i = 0;
-  for (; i + 8 <= end; i += 8) {
+  while (i + 8 <= end) {
     const uint64_t difference =
         LoadFixed64(a.data() + i) ^ LoadFixed64(b.data() + i);
     if (difference != 0) {
       return i + static_cast<size_t>(__builtin_ctzll(difference)) / 8;
     }
+    i += 8;
+    // The last step begins earlier.
+    if (i < end && i + 8 > end) i = end - 8;
   }
   while (i < end && a[i] == b[i]) ++i;
   return i;
@@ -68,6 +71,7 @@ class KeyStore {
  public:
   // For keys of one size up to this the bytes at each place are known, too.
   static constexpr size_t kMaxWidth = 255;
+  static constexpr size_t kStep = 32;  // bytes copied at a time
 
   // Equal neighbours count once. False if the key is smaller than the last,
   // with which it has `shared` bytes in common.
@@ -78,7 +82,7 @@ class KeyStore {
 
   // Whether all keys have Width() bytes, no more than kMaxWidth.
   bool OneWidth() const { return size_ > 0 && one_width_; }
-  size_t Width() const { return last_.size(); }
+  size_t Width() const { return last_size_; }
   // The least and the largest byte at each place, if the keys can be numbers.
   const unsigned char* Least() const { return least_.data(); }
   const unsigned char* Most() const { return most_.data(); }
@@ -86,7 +90,7 @@ class KeyStore {
   size_t LeastSize() const { return least_size_; }
   // The first kMaxCutBytes bytes of the first key. REQUIRES: size() > 0.
   std::string_view First() const;
-  const std::string& Last() const { return last_; }
+  std::string_view Last() const { return {last_.data(), last_size_}; }
   // Distinct prefixes of `bits` bits, padded with zeros. REQUIRES: size() > 0,
   // bits <= 8 * kMaxCutBytes.
   uint64_t DistinctPrefixes(unsigned bits) const;
@@ -94,8 +98,6 @@ class KeyStore {
   // Reads what is kept, from the first key on.
   class Cursor {
    public:
-    static constexpr size_t kStep = 32;  // bytes copied at a time
-
     explicit Cursor(const KeyStore& store) : store_(&store) {}
     bool Next();
     std::string_view key() const { return {key_, size_}; }
@@ -125,7 +127,8 @@ class KeyStore {
   // For each key the shared bytes, the size of the rest, the rest.
   std::vector<Chunk> chunks_;
   uint64_t size_ = 0;
-  std::string last_;
+  std::vector<char> last_;  // and kStep bytes more
+  size_t last_size_ = 0;
   bool one_width_ = true;
   bool may_be_numbers_ = true;  // no more than 2^64 keys of this form
   std::vector<unsigned char> least_, most_;
