@@ -29,7 +29,7 @@ enum class RedisError : uint8_t {
   kAuthentication,   // user or password refused
   kNoPermission,     // the user may not run the command or touch the key
   kReadOnly,         // the server is a replica, and the call writes
-  kOutOfMemory,      // the server has reached maxmemory
+  kOutOfMemory,      // the server has reached maxmemory, or Create would
   kClusterDown,      // the cluster does not serve the slot
   kWrongType,        // the key holds no string (or no hash)
   kWrongSize,        // the bitmap is not as long as the filter says

@@ -124,7 +124,18 @@ TEST_F(Failures, Replica) {
 
 TEST_F(Failures, OutOfMemory) {
   const TestFilter filter(redis_, Small());
-  server_.Run({"CONFIG", "SET", "maxmemory", "1"});
+  // Redis would take the memory until the system kills it. Nothing is written
+  // yet if a rebuild is to fill the filter.
+  RedisFilterOptions huge = Sized("huge", "local", 1000000000000);
+  huge.filled_by_rebuild = true;
+  ExpectError(Make(RedisFilter::Create, redis_, huge), RedisError::kOutOfMemory,
+              {"'huge'", "1245727329024 bytes"});
+  EXPECT_EQ(server_.Run({"EXISTS", "{huge}:deltabloom"}), "0");
+  server_.Run({"CONFIG", "SET", "maxmemory", "50mb"});
+  EXPECT_EQ(
+      Make(RedisFilter::Create, redis_, Sized("g", "local", 50000000)).error,
+      RedisError::kOutOfMemory);
+  server_.Run({"CONFIG", "SET", "maxmemory", "100000"});
   ExpectError(filter->Add("a"), RedisError::kOutOfMemory, {"'f'"});
   EXPECT_EQ(filter.Error("a"), RedisError::kNone);
   EXPECT_EQ(Make(RedisFilter::Create, redis_, Small("g")).error,
