@@ -132,6 +132,8 @@ class Doctor(unittest.TestCase):
         change of the OPTIONS file."""
         policy, extractor = "filter_policy=.*", "\n  prefix_extractor=.*"
         memory = "id=deltabloom;allocation=levels;filter_memory=1MiB;"
+        # Of different totals the smallest counts.
+        second_family = f'[CFOptions "b"]\n[TableOptions/BlockBasedTable "b"]\n  filter_policy={{{memory}}}\n'
         for written_with, changes in {
             # Deltabloom uses the filters of RocksDB; not under a name of its own.
             "bloomfilter:10:false": [
@@ -148,6 +150,8 @@ class Doctor(unittest.TestCase):
                 ("listeners=.*", "listeners={deltabloom}", 0, set()),
                 (policy, f"filter_policy={{{memory}}}", 0, set()),
                 ("filter_memory=1MiB", "filter_memory=2kB", 0, {"filters_exceed_memory"}),
+                (r"\Z", second_family, 0, {"filters_exceed_memory"}),
+                (re.escape(second_family), "", 0, {"filters_exceed_memory"}),
                 (extractor, "\n  prefix_extractor=deltabloom.Range", 0, {"filters_exceed_memory"}),
                 (policy, f"filter_policy={{{memory}range=on;}}", 0, set()),
                 ("listeners=.*", "listeners={}", 1, {"policy_cannot_work"}),

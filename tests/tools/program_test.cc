@@ -296,6 +296,7 @@ TEST(Program, WrongCommandLines) {
       {{"echo", "--nonsense"}, "deltabloom echo: "},
       {{"echo", "--nons\x1bnse"}, "nons\\x1bnse"},
       {{"echo", "--word"}, "deltabloom echo: --word"},
+      {{"echo", "--word=", "x"}, "deltabloom echo: --word= needs a value;"},
       {{"echo", "verify"}, "deltabloom echo: "},
       {{"echo", "echo"}, "deltabloom echo: "},
   };

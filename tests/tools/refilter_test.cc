@@ -660,6 +660,7 @@ TEST_F(Refilter, LeavesAsItIs) {
   EXPECT_EQ(Run("--filter 'id=deltabloom;compatibility=own' " + path_).status,
             2);
   EXPECT_EQ(Run("--keep-old '' " + path_).status, 2);
+  ExpectHas(Run("--filter '' " + path_).err, "expected a policy, found none");
   ExpectHas(Run("--dryrun missing").err, "was not expected: --dryrun;");
 }
 

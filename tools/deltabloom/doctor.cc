@@ -321,7 +321,7 @@ class Doctor {
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
     verdict = JudgePolicy(family, database_->options.has_listener);
 #endif
-    filter_memory_ = std::max(filter_memory_, verdict.filter_memory);
+    filter_memory_ = std::min(filter_memory_, verdict.filter_memory);
     if (verdict.unknown) {
       Add(Severity::kUnknown, "unknown_policy",
           who + "no policy known here has the name " + family.policy +
@@ -384,7 +384,7 @@ class Doctor {
                          std::to_string(key.level);
       }
     }
-    if (filter_memory_ != 0 && all.filter_bytes > filter_memory_) {
+    if (all.filter_bytes > filter_memory_) {
       Add(Severity::kNote, "filters_exceed_memory",
           database_->path + ": all filters have " +
               std::to_string(all.filter_bytes) + " bytes, filter_memory is " +
@@ -441,7 +441,7 @@ class Doctor {
   }
 
   const DatabaseReport* database_ = nullptr;
-  uint64_t filter_memory_ = 0;             // of its policies
+  uint64_t filter_memory_ = UINT64_MAX;    // the smallest of its policies
   std::set<std::string> without_filters_;  // families whose policy builds none
   std::vector<Finding> findings_;
 };

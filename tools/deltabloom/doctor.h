@@ -1,6 +1,7 @@
 // What deltabloom doctor finds out through RocksDB.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,10 @@ struct ProcessReport {
 struct PolicyVerdict {
   std::string problem;  // why filters are missing or useless; empty: none
   std::string to_do;
-  bool unknown = false;            // no policy of this name is known here
-  bool unknown_transform = false;  // nor is its key transform
-  bool builds_filters = true;      // false: none by choice (deltabloom:0)
-  uint64_t filter_memory = 0;      // in bytes; 0: unset
+  bool unknown = false;                 // no policy of this name is known here
+  bool unknown_transform = false;       // nor is its key transform
+  bool builds_filters = true;           // false: none by choice (deltabloom:0)
+  uint64_t filter_memory = UINT64_MAX;  // in bytes, if it is set
 };
 
 // Only in builds with RocksDB.

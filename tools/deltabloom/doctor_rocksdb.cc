@@ -82,7 +82,7 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
   }
   internal::PolicyOptions parsed;
   internal::ParsePolicyOptions(family.policy, &parsed);
-  verdict.filter_memory = parsed.filter_memory;
+  if (parsed.filter_memory != 0) verdict.filter_memory = parsed.filter_memory;
   verdict.unknown_transform = parsed.TransformIsUnknown();
   if (verdict.unknown_transform) return verdict;
   rocksdb::ColumnFamilyOptions options;

@@ -202,8 +202,17 @@ ExitCode Program::Run(const std::vector<std::string>& arguments,
   std::string wrong = "expected a command, found " +
                       (name.empty() ? std::string("none") : name);
   if (found || name.substr(0, 1) == "-") {
-    std::reverse(words.begin(), words.end());
     try {
+      for (const std::string& word : words) {
+        if (word == "--" || (found && entry->options->get_prefix_command())) {
+          break;
+        }
+        // CLI11 would take the next word.
+        if (word.substr(0, 2) == "--" && word.find('=') + 1 == word.size()) {
+          throw CLI::ArgumentMismatch(word + " needs a value");
+        }
+      }
+      std::reverse(words.begin(), words.end());
       app_.parse(std::move(words));
       return RunCommand(&*entry, &console);
     } catch (const CLI::Success& success) {  // help or version was printed

@@ -443,7 +443,8 @@ RunFn AddOptions(CLI::App* app) {
       ->type_name("URI")
       ->check([](const std::string& text) {
         internal::PolicyOptions ignored;
-        return ParseFilter(text, &ignored);
+        return text.empty() ? "expected a policy, found none"
+                            : ParseFilter(text, &ignored);
       });
   app->add_option("--path", options->paths,
                   "Another directory with tables of the database (db_paths, "
