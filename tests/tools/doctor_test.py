@@ -89,7 +89,11 @@ class Doctor(unittest.TestCase):
         self.assertTrue(pathlib.Path(process["libraries"][0]).name.startswith("librocksdb.so"))
         self.assertNotIn("database", document)
         portable = run(TOOL, "doctor", DELTABLOOM_CPU="portable")
+        self.assertEqual(portable.stderr, "")
         self.assertIn("kernels for this CPU: portable\n", portable.stdout)
+        unknown = run(TOOL, "doctor", DELTABLOOM_CPU="avx-512")
+        self.assertEqual(unknown.stderr, "deltabloom doctor: warning: DELTABLOOM_CPU=avx-512 is ignored: "
+                                         "use portable, avx2 or avx512\n")  # fmt: skip
 
     def test_all_is_well(self):
         self.assertEqual(self.diagnose(self.database(), 0), {})

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
 #include <sstream>
+
+#include "util/cpu.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -21,6 +24,17 @@ ExitCode End(const std::string& who, ExitCode code, ExitCode on_error,
   console->Error(who + ": standard output: cannot be written" +
                  (error == 0 ? "" : std::string(": ") + std::strerror(error)));
   return on_error;
+}
+
+// The library, which has nobody to tell, ignores unknown values.
+void CheckEnvironment(const std::string& who, Console* console) {
+  const char* const cpu = std::getenv("DELTABLOOM_CPU");
+  if (cpu == nullptr || *cpu == '\0') return;
+  for (const internal::Cpu known : internal::kAllCpus) {
+    if (std::strcmp(cpu, internal::CpuName(known)) == 0) return;
+  }
+  console->Error(who + ": warning: DELTABLOOM_CPU=" + cpu +
+                 " is ignored: use portable, avx2 or avx512");
 }
 
 // The text in lines of at most 79 characters, each after `indent` spaces.
@@ -237,6 +251,7 @@ ExitCode Program::RunCommand(Entry* entry, Console* console) {
       entry->command.manual.undecided.empty() ? kFailure : kUndecided;
   ExitCode code = on_error;
   try {
+    CheckEnvironment(who, console);
     if (entry->json) console->StartJson();
     code = entry->run(console);
   } catch (const std::bad_alloc&) {
