@@ -59,6 +59,9 @@ constexpr std::pair<RedisError, const char*> kScriptAnswers[] = {
     {RedisError::kUnverified,
      "Redis restarted or failed over during the rebuild: rebuild again; the "
      "live bitmap is unchanged"},
+    {RedisError::kOutOfMemory,
+     "the bitmap is larger than maxmemory, or than what the server's machine "
+     "has left: use fewer keys or a higher rate"},
 };
 
 }  // namespace

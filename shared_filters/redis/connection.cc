@@ -39,7 +39,6 @@ constexpr std::pair<const char*, RedisError> kCodes[] = {
     {"LOADING", RedisError::kUnavailable},
     {"BUSY", RedisError::kUnavailable},
     {"MASTERDOWN", RedisError::kUnavailable},
-    {"MISCONF", RedisError::kServer},
     {"CLUSTERDOWN", RedisError::kClusterDown},
     {"TRYAGAIN", RedisError::kClusterDown},
     {"MOVED", RedisError::kClusterDown},

@@ -1,8 +1,6 @@
 // Making, opening, describing and deleting filters; checks and adds.
 #include "shared_filters/redis/filter.h"
 
-#include <utility>
-
 #include "shared_filters/atomic_bits.h"
 
 namespace deltabloom {
@@ -237,16 +235,12 @@ RedisStatus Retire(Client& client, const Descriptor& descriptor,
 RedisStatus CreateKeys(Client& client, const Descriptor& descriptor,
                        bool filled_by_rebuild) {
   const std::string root = DescriptorOf(descriptor.name);
-  uint64_t bytes = 0;
-  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
-    bytes += descriptor.StringBytes(shard);
-  }
-  uint64_t room = bytes;  // which the first script looks for
   const auto create = [&](std::initializer_list<std::string> keys,
                           uint64_t blocks) {
     Request request(kCreateScript, keys, blocks, descriptor.MarkerOf(0),
                     descriptor.expire_after.count(), filled_by_rebuild,
-                    descriptor.durable, std::exchange(room, 0));
+                    descriptor.durable,
+                    *keys.begin() == root ? descriptor.scheme.bits / 8 : 0);
     for (const auto& [field, value] : descriptor.Fields()) {
       request.Append(field, value);
     }
@@ -254,13 +248,6 @@ RedisStatus CreateKeys(Client& client, const Descriptor& descriptor,
     const RedisStatus status =
         client.Run(std::move(request), {Retry::kNo, true}, &reply);
     if (!status.ok() || reply.integer == 0) return status;
-    if (reply.integer == 3) {
-      return client.StatusAt(
-          RedisError::kOutOfMemory, descriptor.name,
-          "the filter would have " + std::to_string(bytes) +
-              " bytes, and the server has less memory: create it for fewer "
-              "keys, or at a higher rate");
-    }
     return client.StatusAt(
         RedisError::kExists, descriptor.name,
         reply.integer == 1
@@ -393,15 +380,15 @@ RedisStatus RedisFilter::Adopt(const RedisOptions& redis,
   RedisStatus status =
       Rep::Make(redis, options.name, problem, descriptor, &made);
   if (!status.ok()) return status;
+  Client& client = *made->rep_->client;
   RedisReply reply;
-  status = made->rep_->client->Run(
-      Request("HGET", DescriptorOf(options.name), "id"), {}, &reply);
+  status =
+      client.Run(Request("HGET", DescriptorOf(options.name), "id"), {}, &reply);
   if (status.ok() && reply.kind == Kind::kText) {
-    status =
-        made->rep_->client->StatusAt(RedisError::kMismatch, descriptor->name,
-                                     "Deltabloom created this filter: open it");
+    status = client.StatusAt(RedisError::kMismatch, descriptor->name,
+                             "Deltabloom created this filter: open it");
   }
-  if (status.ok()) status = CheckStrings(*made->rep_->client, *descriptor);
+  if (status.ok()) status = CheckStrings(client, *descriptor);
   if (status.ok()) *filter = std::move(made);
   return status;
 }

@@ -1,5 +1,4 @@
 // Tables of LevelDB: their keys and their filter block.
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
