@@ -153,6 +153,8 @@ class Shared(unittest.TestCase):
         answers = self.done("check", "f", keys="old\nboth\nnew")
         self.assertIn("absent     old\nmay match  both\nmay match  new\n", answers)
         info = json.loads(self.done("info", "f", "--json"))
+        self.fails(1, "standard input: no key: f is unchanged", "rebuild", "f")
+        self.assertEqual(self.done("check", "f", "--key", "new"), "may match  new\n")
         self.assertEqual(info["rebuilds"], 1)
         self.assertLess(info["expires_in_ms"], 3600001)
         self.assertEqual(self.redis.keys(), ["f", "{f}:deltabloom"])

@@ -73,6 +73,10 @@ void Check(const RedisStatus& status) {
   if (!status.ok()) throw RedisFailure(status);
 }
 
+[[noreturn]] void Refuse(const std::string& what, const std::string& why) {
+  throw std::runtime_error(what + ": " + why);
+}
+
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words)
@@ -392,6 +396,11 @@ void Rebuild(const Context& context) {
                [&](const std::string_view* keys, size_t n) {
                  for (size_t i = 0; i < n; ++i) rebuild->Add(keys[i]);
                });
+  if (reader->keys() == 0) {
+    // What should have written them may have failed.
+    Refuse(reader->name(),
+           "no key: " + context.options.filter.name + " is unchanged");
+  }
   RedisRebuildResult result;
   Check(rebuild->Finish(&result));
   const char* how = result.replaced ? "replaced" : "added to";
@@ -463,10 +472,6 @@ void WriteWholeFile(const std::string& path, const std::string& bytes,
   const std::runtime_error error = SystemError(path);
   if (!in_place) unlink(to.c_str());
   throw error;
-}
-
-[[noreturn]] void Refuse(const std::string& what, const std::string& why) {
-  throw std::runtime_error(what + ": " + why);
 }
 
 void Export(const Context& context) {
@@ -871,7 +876,7 @@ of the machine can read.
 or Redis restarted or failed over and it was not confirmed since that no key is
 lost, keys may match, and standard error says why; --fail-closed makes it an
 error. An interrupted 'add' has added the keys before; an interrupted 'rebuild'
-or 'import' leaves what was there before, and drops its temporary keys.
+or 'import', or a 'rebuild' without keys, leaves what was there before.
 
 With --json, 'check' has "keys", each with "key" and "answer" (absent, may
 match), and the counts "checked", "absent" and "failed_open"; 'add' has "name",
@@ -885,7 +890,7 @@ match), and the counts "checked", "absent" and "failed_open"; 'add' has "name",
       {"deltabloom shared check users --key alice", "one key"},
       {"deltabloom shared check users --only absent < ids.txt > unknown.txt",
        "the keys that certainly were not added"},
-      {"dump-ids | deltabloom shared rebuild users",
+      {"dump-ids > ids.txt && deltabloom shared rebuild users ids.txt",
        "all keys anew, without deleted ones, while services go on"},
       {"deltabloom shared info users --json | jq .false_positive_rate",
        "for a program"},
