@@ -62,20 +62,23 @@ check_options() {
   done
 }
 
-# Builds TARGET in DIR, silently; shows the end of the log if that fails.
-#
-#   build_target DIR TARGET [CMake options]
-build_target() {
-  local dir=$1 target=$2 log
-  shift 2
+# Runs a command of a build; shows the end of its output if it fails, and ends.
+quietly() {
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
-  if ! { cmake -S "$top" -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_TESTS=OFF "$@" &&
-    cmake --build "$dir" -j "${JOBS:-$(nproc)}" --target "$target"; } >"$log" 2>&1; then
+  if ! "$@" >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     echo "$script: the build failed; its last lines are above" >&2
     exit 1
   fi
   rm -f "$log"
   trap - EXIT
+}
+
+# Builds TARGET in DIR, silently.
+#
+#   build_target DIR TARGET [CMake options]
+build_target() {
+  quietly cmake -S "$top" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_TESTS=OFF "${@:3}"
+  quietly cmake --build "$1" -j "${JOBS:-$(nproc)}" --target "$2"
 }

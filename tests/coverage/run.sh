@@ -30,14 +30,8 @@ script/bootstrap "${groups[@]}"
 jobs=${JOBS:-$(nproc)}
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
-log=$build/build.log
-if ! { cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=g++ \
-  -DDELTABLOOM_TESTS=ON -DDELTABLOOM_COVERAGE=ON -DDELTABLOOM_FAST_BUILD=ON "${parts[@]}" &&
-  cmake --build "$build" -j "$jobs"; } >"$log" 2>&1; then
-  tail -n 30 "$log" >&2
-  echo "$script: the build failed" >&2
-  exit 1
-fi
+build_target "$build" all -DCMAKE_CXX_COMPILER=g++ -DDELTABLOOM_TESTS=ON -DDELTABLOOM_COVERAGE=ON \
+  -DDELTABLOOM_FAST_BUILD=ON "${parts[@]}"
 find "$build" -name '*.gcda' -delete
 if ! ctest --test-dir "$build" -j "$jobs" --output-on-failure "$@" >"$build/tests.log" 2>&1; then
   tail -n 40 "$build/tests.log" >&2
