@@ -1,4 +1,4 @@
-"""Files that are complete or not there, as common/output_file.h writes them."""
+"""Files that are complete or not there, as common/files.h writes them."""
 
 import os
 import pathlib

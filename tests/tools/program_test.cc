@@ -234,9 +234,9 @@ std::vector<Command> TestCommands() {
   manual.success = "all printed";
   manual.failure = "a bad word";
   return {
-      {"echo", "Print a word", AddEcho, manual},
-      {"throw", "Fail", AddThrow, manual},
-      {"verify", "Ask keys", nullptr, {}, kNeeded},
+      {"echo", "Print a word", AddEcho, {}, manual},
+      {"throw", "Fail", AddThrow, {}, manual},
+      {"verify", "Ask keys", nullptr, kNeeded},
   };
 }
 

@@ -5,7 +5,6 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/version.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
+#include "tools/deltabloom/console.h"
 #include "tools/deltabloom/doctor.h"
 #include "util/range/range_part.h"
 
@@ -39,12 +39,6 @@ std::string TryToBuild(const rocksdb::FilterPolicy& policy) {
     return "its filter of 1000 keys matches every key";
   }
   return {};
-}
-
-std::string OptionOf(const rocksdb::FilterPolicy& policy, const char* name) {
-  std::string value;
-  return policy.GetOption(rocksdb::ConfigOptions(), name, &value).ok() ? value
-                                                                       : "";
 }
 
 }  // namespace
@@ -104,8 +98,7 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
   verdict.builds_filters = internal::NewBitsBuilder(*policy) != nullptr;
   if (!verdict.builds_filters) return verdict;
   verdict.problem = TryToBuild(*policy);
-  if (OptionOf(*policy, "range") != "on") return verdict;
-  const std::string bits = OptionOf(*policy, "bits_per_key");
+  if (!parsed.range) return verdict;
   if (options.prefix_extractor == nullptr) {
     verdict.problem =
         "range=on without its prefix extractor: ranges are not "
@@ -113,9 +106,9 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
     verdict.to_do =
         "set prefix_extractor=deltabloom.Range in [CFOptions], or call "
         "AddRocksDBFilters()";
-  } else if (bits != "unset" && std::strtod(bits.c_str(), nullptr) <
-                                    internal::kMinBitsPerKeyWithRanges) {
-    verdict.problem = "range=on with " + bits +
+  } else if (parsed.false_positive_rate == 0 && parsed.filter_memory == 0 &&
+             parsed.bits_per_key < internal::kMinBitsPerKeyWithRanges) {
+    verdict.problem = "range=on with " + Format("%g", parsed.bits_per_key) +
                       " bits per key: below 6 there is no range part, and "
                       "ranges are not looked up";
     verdict.to_do =

@@ -21,7 +21,6 @@ std::vector<Command> Commands() {
           {"shared",
            "Fill, query and rebuild filters in Redis",
            nullptr,
-           {},
            "libhiredis-dev and -DDELTABLOOM_REDIS=ON"},
 #endif
           VerifyCommand(),   DoctorCommand(),
@@ -31,7 +30,6 @@ std::vector<Command> Commands() {
           {"refilter",
            "Replace the filters of a database by better ones",
            nullptr,
-           {},
            "RocksDB (librocksdb-dev)"},
 #endif
 #ifdef DELTABLOOM_PLUGIN_FROM_BIN
@@ -40,7 +38,6 @@ std::vector<Command> Commands() {
           {"run",
            "Run a program with the RocksDB plugin preloaded",
            nullptr,
-           {},
            "a shared RocksDB (librocksdb-dev)"}
 #endif
   };

@@ -43,8 +43,8 @@ struct Command {
   // Adds the subcommand's own options: --help and --json are there already.
   // Null when the command is not in this build.
   RunFn (*add_options)(CLI::App* app) = nullptr;
-  Manual manual = {};
   std::string needs = {};  // what would add it to the build
+  Manual manual = {};
 };
 
 Command InspectCommand();

@@ -834,9 +834,11 @@ ExitCode RunShared(const Action& action, SharedOptions* options,
 
 RunFn AddOptions(CLI::App* app) {
   const auto options = std::make_shared<SharedOptions>();
+  const auto chosen = std::make_shared<const Action*>();
   app->require_subcommand(1);
   for (const Action& action : kActions) {
     CLI::App* sub = app->add_subcommand(action.name, action.summary);
+    sub->callback([chosen, &action] { *chosen = &action; });
     sub->add_option("NAME", options->filter.name,
                     "The filter: the key of its bitmap in Redis")
         ->required();
@@ -845,12 +847,8 @@ RunFn AddOptions(CLI::App* app) {
     }
     AddRedisOptions(sub, options.get());
   }
-  return [app, options](Console* console) {
-    const std::string name = app->get_subcommands().front()->get_name();
-    for (const Action& action : kActions) {
-      if (name == action.name) return RunShared(action, options.get(), console);
-    }
-    return kUsage;  // not reached: the names are those of kActions
+  return [chosen, options](Console* console) {
+    return RunShared(**chosen, options.get(), console);
   };
 }
 
