@@ -66,13 +66,12 @@ local::Shape SizeFor(uint64_t keys, double rate) {
   const internal::LocalSize one = internal::SmallestLocalSize(
       keys, rate, most, [](double its_rate, uint32_t) { return its_rate; });
   const uint64_t end = one.blocks == 0 ? most : one.blocks - one.blocks / 20;
-  const local::Probes two_lines{local::kSectors, local::kSectors};
-  const local::RateOfProbes rate_of(two_lines);
+  const local::RateOfProbes rate_of(local::kSectors, local::kSectors);
   const uint64_t blocks = internal::SmallestNumber(
       local::kApartFromBlocks, end - 1,
       [&](uint64_t n) { return rate_of(keys, n) <= rate; });
   if (blocks == 0) return {one.blocks, one.probes, 0};
-  return {blocks, two_lines.first, two_lines.second};
+  return {blocks, local::kSectors, local::kSectors};
 }
 
 }  // namespace
@@ -95,7 +94,7 @@ struct ConcurrentFilter::Rep {
   explicit Rep(const ConcurrentFilterOptions& filter_options)
       : options(filter_options),
         shape(SizeFor(options.expected_keys, options.false_positive_rate)),
-        rate({shape.first, shape.second}),
+        rate(shape.first, shape.second),
         bits(shape.blocks * kLocalBlockWords) {}
 
   uint32_t probes() const { return shape.first + shape.second; }

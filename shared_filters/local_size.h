@@ -34,7 +34,7 @@ LocalSize SmallestLocalSize(uint64_t keys, double rate, uint64_t most,
                             Correct corrected) {
   LocalSize best{0, 0};
   for (uint32_t probes = 1; probes <= local::kSectors; ++probes) {
-    const local::RateOfProbes rate_of({probes, 0});
+    const local::RateOfProbes rate_of(probes, 0);
     const uint64_t blocks = SmallestNumber(1, most, [&](uint64_t n) {
       return corrected(rate_of(keys, n), probes) <= rate;
     });

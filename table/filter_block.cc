@@ -4,9 +4,7 @@
 
 namespace deltabloom {
 
-using internal::kFilterBlockFooterSize;
-using internal::kFilterOffsetSize;
-using internal::LoadFixed32;
+using namespace internal;  // NOLINT
 
 // A window that has keys but no filter for them holds two zero bytes. Filters
 // of keys are never shorter, and none of this size has another meaning.
@@ -16,7 +14,7 @@ constexpr std::string_view kNoFilter(kZeros, sizeof(kZeros));
 FilterBlockBuilder::FilterBlockBuilder(const FilterPolicy *policy,
                                        unsigned base_lg, uint64_t max_size)
     : policy_(policy), base_lg_(base_lg), max_size_(max_size) {
-  if (base_lg > internal::kMaxBaseLg) {
+  if (base_lg > kMaxBaseLg) {
     Fail("base_lg = " + std::to_string(base_lg) +
          " is out of range: use 0 to 63, LevelDB has 11");
   }
@@ -57,7 +55,7 @@ std::string_view FilterBlockBuilder::Finish() {
   filters_.resize(array_offset + offsets_.size() * kFilterOffsetSize + 1);
   char *to = &filters_[array_offset];
   for (uint32_t offset : offsets_) {
-    internal::StoreFixed32(to, offset);
+    StoreFixed32(to, offset);
     to += kFilterOffsetSize;
   }
   *to = static_cast<char>(base_lg_);
@@ -112,7 +110,7 @@ FilterBlockReader::FilterBlockReader(const FilterPolicy *policy,
   const uint64_t footer = block.size() - kFilterBlockFooterSize;
   base_lg_ = static_cast<unsigned char>(block.back());
   array_offset_ = LoadFixed32(block.data() + footer);
-  if (base_lg_ > internal::kMaxBaseLg) {
+  if (base_lg_ > kMaxBaseLg) {
     error_ = "base_lg is above 63";
   } else if (array_offset_ > footer) {
     error_ = "the offsets start after the end of the block";

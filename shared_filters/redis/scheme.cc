@@ -313,7 +313,7 @@ double Scheme::RateOfOccupancy(double occupancy) const {
   if (!is_local()) return std::pow(occupancy, probes);
   if (occupancy >= 1) return 1;
   const auto keys = static_cast<uint64_t>(llround(KeysOfOccupancy(occupancy)));
-  return WithMarkers(local::RateOfProbes({probes, 0})(keys, bits / kBlockBits),
+  return WithMarkers(local::RateOfProbes(probes, 0)(keys, bits / kBlockBits),
                      probes);
 }
 

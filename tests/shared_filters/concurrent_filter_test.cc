@@ -208,10 +208,9 @@ void ExpectReportedRate(uint64_t keys, double rate, uint64_t absent) {
   ExpectRate(filter, measured, absent, filter.FalsePositiveRate());
   // The size was right: no key too many, no block too many.
   const uint32_t probes = filter.Size().probes;
-  const double planned = internal::local::RateOfProbes(
-      probes <= 8
-          ? internal::local::Probes{probes, 0}
-          : internal::local::Probes{8, 8})(keys, filter.Size().bits / 512);
+  const internal::local::RateOfProbes rate_of(std::min(probes, 8u),
+                                              probes <= 8 ? 0 : 8);
+  const double planned = rate_of(keys, filter.Size().bits / 512);
   EXPECT_LE(planned, rate);
   ExpectRate(filter, measured, absent, planned);
   // The estimate's error falls with the square root of the keys.

@@ -142,11 +142,10 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size),
       settings_(settings),
-      seal_(settings.seal),
       maps_keys_(!settings.mapping.keys().AsTheyAre()),
       range_keys_(RangeOptionsOf(settings_)),
       finished_hashes_(settings.layout->hash_size) {
-  seal_.keys = settings.mapping.keys();
+  settings_.seal.keys = settings.mapping.keys();
   if (settings.charged_cache != nullptr) {
     charge_ = std::make_unique<rocksdb::WriteBufferManager>(
         0, settings.charged_cache);
@@ -267,7 +266,8 @@ BitsBuilder::Frame BitsBuilder::FrameOf(uint64_t keys,
     bits -= settings_.range_keys.learning ? std::min(range_bits, needed)
                                           : range_bits;
   }
-  return {SealedFramingSize(seal_) + range_part_size, ToMillibits(bits)};
+  return {SealedFramingSize(settings_.seal) + range_part_size,
+          ToMillibits(bits)};
 }
 
 FilterBits BitsBuilder::BitsIn(const Frame& frame, const LayoutRow& row,
@@ -369,7 +369,7 @@ Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
   if (!plan.layout->build(&hashes_, keep_hashes, plan, ActiveCpu(), payload)) {
     return {};
   }
-  SealOptions seal = seal_;
+  SealOptions seal = settings_.seal;
   seal.range_part = range_part;
   Seal(payload, plan.payload_size, plan.last_byte, seal);
   settings_.tally->rounding_balance += buffer.balance_change;
@@ -381,10 +381,10 @@ Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
 }
 
 Slice BitsBuilder::BuildEmpty() {
-  const size_t size = SealedFramingSize(seal_);
+  const size_t size = SealedFramingSize(settings_.seal);
   built_.reset(new char[size]());
   Seal(reinterpret_cast<unsigned char*>(built_.get()), 0, kEmptyLastByte,
-       seal_);
+       settings_.seal);
   finished_kind_ = FilterKind::kEmpty;
   return {built_.get(), size};
 }
@@ -437,7 +437,7 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
 }
 
 size_t BitsBuilder::SizeFor(uint64_t keys, uint64_t max_filter_bytes) const {
-  if (keys == 0) return SealedFramingSize(seal_);
+  if (keys == 0) return SealedFramingSize(settings_.seal);
   const LayoutRow& row = *settings_.layout;
   Frame frame = FrameOf(keys, 0);
   FilterBits bits = BitsIn(frame, row, keys, max_filter_bytes);
@@ -458,7 +458,7 @@ size_t BitsBuilder::SizeFor(uint64_t keys, uint64_t max_filter_bytes) const {
 
 double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
   if (entries == 0) return 0;
-  const size_t framing_size = SealedFramingSize(seal_);
+  const size_t framing_size = SealedFramingSize(settings_.seal);
   if (bytes <= framing_size) return 1;
   double bits_per_key = 8 * static_cast<double>(bytes - framing_size) /
                         static_cast<double>(entries);

@@ -165,8 +165,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   void WarnOf(const FilterBits& bits) const;
   void WarnOfNoRangePart(RangeKeys::State why) const;
 
-  const BuilderSettings settings_;
-  SealOptions seal_;
+  BuilderSettings settings_;
   const bool maps_keys_;
   RangeKeys range_keys_;
   // The hashes of the last key and prefix, for comparison.

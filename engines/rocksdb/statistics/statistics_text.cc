@@ -11,9 +11,7 @@
 namespace deltabloom {
 namespace {
 
-using internal::kRowFields;
-using internal::NumberText;
-using internal::RowField;
+using namespace internal;  // NOLINT
 using Row = RocksDBFilterRow;
 
 std::string LevelText(const Row& row) {
@@ -78,7 +76,7 @@ struct Share {
   double keys;
   double bits;  // per key
   double rate;
-  internal::RateCurve curve;
+  RateCurve curve;
 };
 
 std::vector<Share> SharesOf(const RocksDBFilterStatistics& statistics) {
@@ -95,12 +93,12 @@ std::vector<Share> SharesOf(const RocksDBFilterStatistics& statistics) {
     // One more bit per key multiplies the rate of compact by a half; three more
     // multiply that of local and classic by a quarter (docs/guide.md).
     const double fall = row.layout == "compact" ? 0.5 : std::pow(0.25, 1.0 / 3);
-    internal::RateOption option;
+    RateOption option;
     option.rate = [=](double b) { return rate * std::pow(fall, b - bits); };
     option.max_bits = std::max(kMostBits, bits);
     shares.push_back({&row, absent / statistics.seconds,
                       static_cast<double>(row.keys_open), bits, rate,
-                      internal::RateCurve({option})});
+                      RateCurve({option})});
   }
   return shares;
 }
@@ -118,7 +116,7 @@ std::string PerSecond(double reads) {
 void AddOtherBits(const std::vector<Share>& shares,
                   std::vector<std::string>* lines) {
   if (shares.size() < 2) return;
-  std::vector<internal::SortedRun> runs;
+  std::vector<SortedRun> runs;
   double keys = 0;
   double all_bits = 0;
   for (const Share& share : shares) {
@@ -126,8 +124,7 @@ void AddOtherBits(const std::vector<Share>& shares,
     keys += share.keys;
     all_bits += share.keys * share.bits;
   }
-  const internal::Allocation best =
-      internal::AllocateBits(shares[0].curve, runs, all_bits / keys);
+  const Allocation best = AllocateBits(shares[0].curve, runs, all_bits / keys);
   double now = 0;
   double saved = 0;
   std::vector<std::string> moves;
@@ -185,13 +182,13 @@ double RocksDBFilterRow::BitsPerKey() const {
 
 RocksDBFilterRow RocksDBFilterStatistics::Total() const {
   RocksDBFilterRow total;
-  for (const Row& row : rows) internal::AddRow(row, &total);
+  for (const Row& row : rows) AddRow(row, &total);
   return total;
 }
 
 std::string RocksDBFilterStatistics::ToJson() const {
-  internal::JsonWriter json;
-  json.BeginObject().Key("version").String(internal::kVersion);
+  JsonWriter json;
+  json.BeginObject().Key("version").String(kVersion);
   json.Key("seconds").Literal(NumberText(seconds)).Key("rows").BeginArray();
   for (const Row& row : rows) {
     json.BeginObject();

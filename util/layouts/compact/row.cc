@@ -24,13 +24,9 @@ bool SetWords(uint64_t words, Shape* shape) {
   return true;
 }
 
-// Bytes of a payload without its columns.
-uint64_t FixedBytes(const Shape& shape) {
-  return shape.thresholds_bytes() + kSizesBytes;
-}
-
+// The most words of columns that a payload of at most this size has.
 uint64_t WordsWithin(const Shape& shape, uint64_t payload_size) {
-  const uint64_t fixed_bytes = FixedBytes(shape);
+  const uint64_t fixed_bytes = shape.thresholds_bytes() + kSizesBytes;
   if (payload_size < fixed_bytes) return 0;
   return std::min((payload_size - fixed_bytes) / 8,
                   shape.blocks() * kMaxColumns);
@@ -192,9 +188,8 @@ std::optional<Shape> ShapeFor(uint64_t keys) {
 }
 
 bool SetPayloadSize(uint64_t payload_size, Shape* shape) {
-  const uint64_t fixed_bytes = FixedBytes(*shape);
-  return payload_size >= fixed_bytes && (payload_size - fixed_bytes) % 8 == 0 &&
-         SetWords((payload_size - fixed_bytes) / 8, shape);
+  return SetWords(WordsWithin(*shape, payload_size), shape) &&
+         shape->payload_size() == payload_size;
 }
 
 void SetSeed(unsigned seed, Shape* shape) {

@@ -23,8 +23,6 @@ inline constexpr uint32_t kMaxProbes = 2 * kSectors;
 // Last bytes: 32 + probes in one block, 40 + probes in two.
 inline constexpr uint8_t kOneBlock = 32;
 inline constexpr uint8_t kTwoBlocks = 40;
-inline constexpr uint8_t kFirstMarker = kOneBlock + 1;
-inline constexpr uint8_t kLastMarker = kTwoBlocks + kMaxProbes;
 
 struct Shape {
   uint64_t blocks;
@@ -156,11 +154,6 @@ bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash);
 
 // --- Rates (rate.cc) -------------------------------------------------------
 
-struct Probes {
-  uint32_t first;   // in a key's block, 1..8
-  uint32_t second;  // in the next block, 0..8
-};
-
 // From this number of blocks on, a key's block, the previous one and the next
 // one differ.
 inline constexpr uint64_t kApartFromBlocks = 3;
@@ -175,8 +168,10 @@ inline constexpr uint64_t kApartFromBlocks = 3;
 // that is 1 - c(T) / blocks, where c(T) depends on which sectors T has.
 class RateOfProbes {
  public:
-  // For filters of `blocks` blocks, which counts only up to kApartFromBlocks.
-  explicit RateOfProbes(Probes probes, uint64_t blocks = kApartFromBlocks);
+  // For 1 to 8 probes in a key's block and 0 to 8 in the next one, in filters
+  // of `blocks` blocks, which counts only up to kApartFromBlocks.
+  RateOfProbes(uint32_t first, uint32_t second,
+               uint64_t blocks = kApartFromBlocks);
 
   double operator()(uint64_t keys, uint64_t blocks) const {
     return At(static_cast<double>(keys), static_cast<double>(blocks));

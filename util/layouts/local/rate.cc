@@ -80,8 +80,8 @@ double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
 // of the keys per block, less a share in inverse proportion to the blocks.
 class RateTable {
  public:
-  RateTable(Probes probes, uint64_t blocks)
-      : exact_(probes, blocks), apart_(blocks >= kApartFromBlocks) {
+  RateTable(uint32_t first, uint32_t second, uint64_t blocks)
+      : exact_(first, second, blocks), apart_(blocks >= kApartFromBlocks) {
     for (size_t i = 0; apart_ && i < kPoints; ++i) {
       const double keys_per_block =
           std::exp2(kFirst + static_cast<double>(i) * kStep);
@@ -169,10 +169,10 @@ double RoundRate(const Counts& counts, uint32_t place, uint32_t probes) {
 
 }  // namespace
 
-RateOfProbes::RateOfProbes(Probes probes, uint64_t blocks) {
+RateOfProbes::RateOfProbes(uint32_t first, uint32_t second, uint64_t blocks) {
   std::map<int64_t, Term> terms;
-  for (const auto& [in_first, n] : ClassesOf(probes.first, probes.second)) {
-    for (const auto& [in_second, m] : ClassesOf(probes.second, probes.first)) {
+  for (const auto& [in_first, n] : ClassesOf(first, second)) {
+    for (const auto& [in_second, m] : ClassesOf(second, first)) {
       const double c = TouchedBlocks(in_first, in_second, blocks);
       Term& term = terms[std::llround(std::ldexp(c, 40))];
       term.weight += n * m;
@@ -225,8 +225,7 @@ double Rate(const AnyShape& any_shape, uint64_t keys) {
                              : std::min(shape.blocks, kApartFromBlocks);
   Entry& entry = entries[shape.first][shape.second][apart];
   std::call_once(entry.once, [&] {
-    entry.table =
-        std::make_unique<RateTable>(Probes{shape.first, shape.second}, apart);
+    entry.table = std::make_unique<RateTable>(shape.first, shape.second, apart);
   });
   return (*entry.table)(keys, shape.blocks);
 }
