@@ -55,7 +55,7 @@ class VerifyRocksDB : public test::ToolTest {
     Load(options);
     return Verify(status);
   }
-  json Verify(int status, const std::string& cpu = "as it is") {
+  json Verify(int status, const std::string& cpu = "") {
     return RunJson("--show 100000 " + path_, status,
                    "DELTABLOOM_CPU='" + cpu + "'")
         .at("files")
@@ -127,7 +127,7 @@ void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
   const std::set<std::string> lost =
       LostKeys(MakeOptions(policy, partitioned, filtering));
   EXPECT_FALSE(lost.empty());
-  std::vector<std::string> cpus = {"as it is"};
+  std::vector<std::string> cpus = {""};
   if (filtering == Filtering::kWholeKeys) cpus = {"portable", "avx2", "avx512"};
   for (const std::string& cpu : cpus) {
     file = Verify(1, cpu);
