@@ -209,6 +209,8 @@ def main():
     names = chosen.harnesses or harness_names()
     for name in set(names) - set(harness_names()):
         parser.error(f"there is no harness {name!r}: use {', '.join(harness_names())}")
+    if chosen.build is None:
+        return 0  # only the arguments were to be checked
     harnesses = [Harness(chosen.build / "tests/fuzz" / name, chosen.work) for name in names]
     if not chosen.minimise:
         return Campaign(chosen, harnesses).run()

@@ -143,9 +143,11 @@ class Bootstrap(ScriptTest):
             done = self.bootstrap(*arguments.split(), name=name)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertEqual(done.stderr, f"script/{name}: {said}: see script/{name} --help\n")
-        done = self.bootstrap("--keys", "abc", name="compare")
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("--keys: invalid positive value: 'abc'", done.stderr)
+        for name, arguments, said in (("compare", "--keys abc", "--keys: invalid positive value: 'abc'"),
+                                      ("fuzz", "no_fuzz", "there is no harness 'no_fuzz'")):
+            done = self.bootstrap(*arguments.split(), name=name)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(said, done.stderr)
 
     def test_sudo_without_a_password(self):
         self.stand_in("sudo", NO_PASSWORD)
