@@ -211,8 +211,7 @@ void DataBlocks::ForEachHandle(const BlockHandle& index, bool first_keys,
 
 // The dictionary that the metaindex names, if any.
 void DataBlocks::FindDictionary() {
-  std::string metaindex;
-  Check(internal::ReadBlock(source_, file_, file_.metaindex, &metaindex));
+  const std::string metaindex = ReadBlock(source_, file_, file_.metaindex);
   BlockHandle handle;
   bool found = false;
   Check(internal::ForEachEntry(metaindex, true,
@@ -222,7 +221,7 @@ void DataBlocks::FindDictionary() {
                                  }
                                  return std::string();
                                }));
-  if (found) Check(internal::ReadBlock(source_, file_, handle, &dictionary_));
+  if (found) dictionary_ = ReadBlock(source_, file_, handle);
 }
 
 void DataBlocks::ForEach(const BlockFn& fn) {

@@ -142,14 +142,9 @@ void InspectFilter(const SstSource& source, const SstFile& file,
 }
 
 // Fills the report as far as the file can be read. Throws if not to its end.
-void InspectTable(const SstSource& source, Json* report) {
-  SstFile file;
+void InspectTable(const SstSource& source, bool* damaged, Json* report) {
+  const SstFile file = ReadSst(source, damaged);
   Json& json = *report;
-  const std::string error = internal::WalkSst(source, &file);
-  if (!error.empty() && FilterIndexIsDamaged(source, file)) {
-    json["damaged"] = true;
-  }
-  Check(error);
   json["engine"] = file.format_version > 0 || !file.properties.empty()
                        ? "RocksDB"
                        : "LevelDB";
@@ -169,12 +164,14 @@ void InspectTable(const SstSource& source, Json* report) {
 Json InspectFile(const TableFile& file) {
   Json report = {{"file", file.path}};
   std::string error = file.error;
+  bool damaged = false;
   if (error.empty()) {
     error = ReadTable(file.path, [&](const SstSource& source) {
-      InspectTable(source, &report);
+      InspectTable(source, &damaged, &report);
     });
   }
   if (error.empty()) return report;
+  if (damaged) report["damaged"] = true;
   if (IsGone(file)) {
     report["gone"] = true;
   } else {

@@ -81,22 +81,21 @@ internal::BuilderSettings SettingsFor(const internal::PolicyOptions& options,
 // The plan for such a filter; without a layout if there is none.
 internal::Plan PlanPart(const internal::BuilderSettings& settings,
                         uint64_t keys) {
+  keys = std::max<uint64_t>(keys, 1);
   internal::SealOptions seal = settings.seal;
   seal.keys = settings.mapping.keys();
   const uint32_t millibits =
       internal::BitsFor(
           {settings.millibits_per_key, settings.false_positive_rate,
            settings.max_filter_bytes},
-          *settings.layout, std::max<uint64_t>(keys, 1),
-          internal::SealedFramingSize(seal))
+          *settings.layout, keys, internal::SealedFramingSize(seal))
           .millibits_per_key;
   if (millibits == 0) return {};
   // The builder keeps the hashes for MaybePostVerify.
   const internal::LayoutRow* const layout = internal::FindAffordableLayout(
-      settings.layout, std::max<uint64_t>(keys, 1), millibits,
-      keys * settings.layout->hash_size, /*keep_hashes=*/true,
-      settings.max_build_bytes);
-  return internal::PlanFilter(layout, std::max<uint64_t>(keys, 1), millibits);
+      settings.layout, keys, millibits, keys * settings.layout->hash_size,
+      /*keep_hashes=*/true, settings.max_build_bytes);
+  return internal::PlanFilter(layout, keys, millibits);
 }
 
 // Estimates how many of the table's keys are in this many bytes of its filter.
@@ -158,19 +157,6 @@ void Decide(bool fits, RefilterTable* table) {
   if (!gains) table->rate_after = table->rate_before;
 }
 
-SstFile ReadFile(const SstSource& source) {
-  SstFile file;
-  Check(internal::WalkSst(source, &file));
-  return file;
-}
-
-std::string ReadBlock(const SstSource& source, const SstFile& file,
-                      const BlockHandle& handle) {
-  std::string bytes;
-  Check(internal::ReadBlock(source, file, handle, &bytes));
-  return bytes;
-}
-
 // Throws what cannot be read. Sets `reason` if the table has to stay.
 void Plan(const RefilterOptions& options, const SstSource& source,
           RefilterTable* table) {
@@ -178,7 +164,7 @@ void Plan(const RefilterOptions& options, const SstSource& source,
     Check(source.Name() + ": expected " + std::to_string(table->size) +
           " bytes by the MANIFEST, found " + std::to_string(source.Size()));
   }
-  const SstFile file = ReadFile(source);
+  const SstFile file = ReadSst(source);
   if (file.filters.empty()) {
     table->reason = "it has no filter, and no room for one";
     table->rate_before = 1;
@@ -594,7 +580,7 @@ void Compare(const SstSource& old, const SstSource& now,
 // that was made, or the old one.
 void VerifyFilters(const SstSource& old, const SstFile& old_file,
                    const SstSource& now, const FilterMaker& maker) {
-  const SstFile file = ReadFile(now);
+  const SstFile file = ReadSst(now);
   const auto blocks = FilterBlocks(now, file, file.filters.at(0));
   const auto old_blocks = FilterBlocks(old, old_file, old_file.filters[0]);
   bool good = blocks.size() == old_blocks.size();
@@ -608,7 +594,7 @@ void VerifyFilters(const SstSource& old, const SstFile& old_file,
 
 // Scans look into range parts with keys and not with hashes.
 void VerifyRangeParts(const SstSource& now, const std::atomic<bool>& stop) {
-  const SstFile file = ReadFile(now);
+  const SstFile file = ReadSst(now);
   TableReport report;
   const std::function<bool(double)> go_on = [&](double) { return !stop; };
   VerifyRocksDB({now, file, file.filters.at(0), go_on, &report});
@@ -658,7 +644,7 @@ void Replace(const RefilterOptions& options, const SstSource& old,
              const std::string& temporary, std::atomic<bool>* stop,
              RefilterTable* table) {
   if (*stop) return;
-  const SstFile file = ReadFile(old);
+  const SstFile file = ReadSst(old);
   Copy copy(old, temporary, stop);
   std::string error = ReadTable(temporary, [&](const SstSource& now) {
     if (now.Size() != old.Size()) Check(now.Name() + ": has another size");
@@ -711,7 +697,7 @@ void PlanRefilter(const RefilterOptions& options, RefilterTable* table) {
 void PlanRange(const RefilterOptions& options, RefilterTable* table) {
   const auto make = [&](const SstSource& source) {
     const std::atomic<bool> stop{false};
-    const SstFile file = ReadFile(source);
+    const SstFile file = ReadSst(source);
     FilterMaker maker(options, *table, source, file, stop);
     Make(source, file, &maker, stop, table);
   };

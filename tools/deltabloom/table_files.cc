@@ -121,15 +121,30 @@ uint64_t NumberOf(const internal::SstFile& file, const char* name,
   return file.properties.Number(name, &number) ? number : otherwise;
 }
 
-bool FilterIndexIsDamaged(const internal::SstSource& source,
-                          const internal::SstFile& file) {
-  std::string index;
-  return std::any_of(
-      file.filters.begin(), file.filters.end(), [&](const auto& filter) {
-        return filter.scope == internal::FilterScope::kPartitioned &&
-               !internal::ReadBlock(source, file, filter.handle, &index)
-                    .empty();
-      });
+internal::SstFile ReadSst(const internal::SstSource& source, bool* damaged) {
+  internal::SstFile file;
+  const std::string error = internal::WalkSst(source, &file);
+  if (!error.empty() && damaged != nullptr) {
+    std::string index;
+    *damaged = std::any_of(
+        file.filters.begin(), file.filters.end(), [&](const auto& filter) {
+          return filter.scope == internal::FilterScope::kPartitioned &&
+                 !internal::ReadBlock(source, file, filter.handle, &index)
+                      .empty();
+        });
+  }
+  Check(error);
+  return file;
+}
+
+std::string ReadBlock(const internal::SstSource& source,
+                      const internal::SstFile& file,
+                      const internal::BlockHandle& handle, bool* damaged) {
+  std::string bytes;
+  const std::string error = internal::ReadBlock(source, file, handle, &bytes);
+  if (!error.empty() && damaged != nullptr) *damaged = true;
+  Check(error);
+  return bytes;
 }
 
 std::vector<internal::BlockHandle> FilterBlocks(

@@ -50,16 +50,23 @@ std::string TextOf(const internal::SstFile& file, const char* name,
 uint64_t NumberOf(const internal::SstFile& file, const char* name,
                   uint64_t otherwise = 0);
 
-// Where WalkSst failed: whether that is because the index of a partitioned
-// filter is damaged.
-bool FilterIndexIsDamaged(const internal::SstSource& source,
-                          const internal::SstFile& file);
+// What WalkSst finds. *damaged is set if the index of a partitioned filter is
+// damaged. Throws std::runtime_error.
+internal::SstFile ReadSst(const internal::SstSource& source,
+                          bool* damaged = nullptr);
 
 // The blocks with the bytes of the filter: its partitions, or it alone. Throws
 // std::runtime_error.
 std::vector<internal::BlockHandle> FilterBlocks(
     const internal::SstSource& source, const internal::SstFile& file,
     const internal::SstFilter& filter);
+
+// The bytes of a block. *damaged is set if it cannot be read. Throws
+// std::runtime_error.
+std::string ReadBlock(const internal::SstSource& source,
+                      const internal::SstFile& file,
+                      const internal::BlockHandle& handle,
+                      bool* damaged = nullptr);
 
 // "Deltabloom local, 6 probes, ..." or "RocksDB Bloom, ...": a filter of a
 // table of RocksDB, under this name.

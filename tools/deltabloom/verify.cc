@@ -42,10 +42,7 @@ Stamp StampOf(const TableFile& file) {
 void VerifyTable(const internal::SstSource& source,
                  const std::function<bool(double)>& go_on,
                  TableReport* report) {
-  internal::SstFile file;
-  const std::string error = internal::WalkSst(source, &file);
-  report->damaged = !error.empty() && FilterIndexIsDamaged(source, file);
-  Check(error);
+  const internal::SstFile file = ReadSst(source, &report->damaged);
   auto verify = VerifyLevelDB;
   report->engine = "LevelDB";
   if (file.format_version > 0 || !file.properties.empty()) {
@@ -365,16 +362,6 @@ if there was one. Unknown values are null.)";
        "Deltabloom's filters may use at most; default: all that this CPU "
        "has. A filter must give the same results with each."}};
   return command;
-}
-
-std::string ReadFilterBlock(const VerifyTask& task,
-                            const internal::BlockHandle& handle) {
-  std::string bytes;
-  const std::string error =
-      internal::ReadBlock(task.source, task.file, handle, &bytes);
-  task.report->damaged = task.report->damaged || !error.empty();
-  Check(error);
-  return bytes;
 }
 
 std::optional<double> RateOfFilter(internal::FilterKind kind,

@@ -69,10 +69,6 @@ void VerifyLevelDB(const VerifyTask& task);
 // Reads the filter through its policy's reader. Only in builds with RocksDB.
 void VerifyRocksDB(const VerifyTask& task);
 
-// Reads a block of the filter. What it throws is the filter's damage.
-std::string ReadFilterBlock(const VerifyTask& task,
-                            const internal::BlockHandle& handle);
-
 // The false-positive rate of a filter with this many keys, by its layout, size
 // and probes, not by its bits; nothing if it is not Deltabloom's.
 std::optional<double> RateOfFilter(internal::FilterKind kind,

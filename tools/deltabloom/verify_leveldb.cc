@@ -135,7 +135,8 @@ void VerifyLevelDB(const VerifyTask& task) {
                                   filter.policy);
     return;
   }
-  WindowFilter windows(ReadFilterBlock(task, filter.handle), hash);
+  WindowFilter windows(
+      ReadBlock(task.source, file, filter.handle, &report->damaged), hash);
   DataBlocks blocks(task.source, file);
   const bool tags = FindTags(&blocks);
   std::optional<uint64_t> window;  // that is open

@@ -13,6 +13,7 @@
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
 #include "tools/deltabloom/filter_keys.h"
+#include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
 #include "util/range/range_part.h"
 #include "util/rates/rates.h"
@@ -133,7 +134,8 @@ class Verifier : public FilterKeysVisitor {
   }
 
   bool Begin(size_t, const internal::BlockHandle& handle) override {
-    const std::string why = filter_.Open(ReadFilterBlock(task_, handle));
+    const std::string why = filter_.Open(
+        ReadBlock(task_.source, task_.file, handle, &task_.report->damaged));
     if (!why.empty()) {
       task_.report->not_checked.push_back("filter: " + why);
       return false;
