@@ -1,9 +1,4 @@
 // Bits that many threads set and read without locks.
-//
-// Relaxed order is enough everywhere: bits are only ever set, by
-// read-modify-writes, so a thread that a set happens before reads that bit or a
-// later value of its word, which still has it. No other data is published
-// through a bit.
 #pragma once
 
 #include <atomic>
@@ -13,6 +8,11 @@
 #include <new>
 
 namespace deltabloom::internal {
+
+// Enough everywhere: bits are only ever set, by read-modify-writes, so a thread
+// that a set happens before reads that bit or a later value of its word, which
+// still has it. No other data is published through a bit.
+inline constexpr auto kRelaxed = std::memory_order_relaxed;
 
 // The byte with its bits in reverse order: in a Redis string, bit 0 is the
 // highest bit of the first byte.
@@ -29,15 +29,14 @@ class StripedCounter {
  public:
   void Add(uint64_t n) {
     static std::atomic<size_t> threads{0};
-    thread_local const size_t mine =
-        threads.fetch_add(1, std::memory_order_relaxed) % kStripes;
-    stripes_[mine].sum.fetch_add(n, std::memory_order_relaxed);
+    thread_local const size_t mine = threads.fetch_add(1, kRelaxed) % kStripes;
+    stripes_[mine].sum.fetch_add(n, kRelaxed);
   }
 
   uint64_t Sum() const {
     uint64_t sum = 0;
     for (const Stripe& stripe : stripes_) {
-      sum += stripe.sum.load(std::memory_order_relaxed);
+      sum += stripe.sum.load(kRelaxed);
     }
     return sum;
   }
@@ -63,9 +62,7 @@ class AtomicBits {
   uint64_t words() const { return words_; }
   uint64_t bits() const { return words_ * kWordBits; }
 
-  uint64_t Word(uint64_t i) const {
-    return array_[i].load(std::memory_order_relaxed);
-  }
+  uint64_t Word(uint64_t i) const { return array_[i].load(kRelaxed); }
 
   bool Get(uint64_t bit) const {
     return (Word(bit / kWordBits) >> (bit % kWordBits) & 1) != 0;
@@ -73,9 +70,7 @@ class AtomicBits {
 
   // Sets the bits of `mask` in word i. (Without the result of fetch_or this is
   // one instruction, not a loop of compare and exchange.)
-  void Or(uint64_t i, uint64_t mask) {
-    array_[i].fetch_or(mask, std::memory_order_relaxed);
-  }
+  void Or(uint64_t i, uint64_t mask) { array_[i].fetch_or(mask, kRelaxed); }
 
   // Sets one bit, and returns whether it was clear before. Reading first leaves
   // the cache line shared when the bit is set.

@@ -316,12 +316,11 @@ std::u16string JavaUtf16(std::string_view utf8) {
   for (size_t i = 0; i < utf8.size();) {
     const unsigned char lead = byte(i);
     // Bytes of a sequence that begins so; 0: none does.
-    const unsigned size = lead < 0x80   ? 1
-                          : lead < 0xC2 ? 0
-                          : lead < 0xE0 ? 2
-                          : lead < 0xF0 ? 3
-                          : lead < 0xF5 ? 4
-                                        : 0;
+    const unsigned size = lead < 0x80                  ? 1
+                          : lead < 0xC2 || lead > 0xF4 ? 0
+                          : lead < 0xE0                ? 2
+                          : lead < 0xF0                ? 3
+                                                       : 4;
     // Of its second byte. Surrogates pass, as they do in Java until a sequence
     // is whole.
     unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;

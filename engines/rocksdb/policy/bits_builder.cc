@@ -439,17 +439,12 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
 size_t BitsBuilder::SizeFor(uint64_t keys, uint64_t max_filter_bytes) const {
   if (keys == 0) return SealedFramingSize(settings_.seal);
   const LayoutRow& row = *settings_.layout;
-  Frame frame = FrameOf(keys, 0);
+  Frame frame =
+      FrameOf(keys, MaxRangePartSize(keys, range_keys_.bits_per_key()));
   FilterBits bits = BitsIn(frame, row, keys, max_filter_bytes);
-  const double range_bits = range_keys_.bits_per_key();
-  if (range_bits > 0) {
-    const Frame with_range = FrameOf(keys, MaxRangePartSize(keys, range_bits));
-    const FilterBits point_bits =
-        BitsIn(with_range, row, keys, max_filter_bytes);
-    if (!point_bits.lowered) {
-      frame = with_range;
-      bits = point_bits;
-    }
+  if (bits.lowered) {  // then there is no range part
+    frame = FrameOf(keys, 0);
+    bits = BitsIn(frame, row, keys, max_filter_bytes);
   }
   if (bits.millibits_per_key == 0) return kAlwaysMatchSize;
   return PlanFilter(&row, keys, bits.millibits_per_key).payload_size +

@@ -98,14 +98,17 @@ struct ForeignKeys {
 // What a reader does besides looking up keys.
 struct Extras {
   const ReaderSettings& settings;
-  FilterToCount to_count;
+  const Slice& filter;
+  const ParsedFilter& parsed;
+  FilterKind kind;                   // as it is counted
   std::string_view range_part = {};  // empty: none
   const SipHashKey* seed = nullptr;  // of a seeded filter
 };
 
 // In place of an OpenFilter.
 struct None {
-  None(const std::shared_ptr<PolicyStatistics>&, const FilterToCount&) {}
+  template <typename... Args>
+  explicit None(const Args&...) {}
 };
 
 // A lookup that is not counted has no branch for it.
@@ -114,7 +117,8 @@ class Reader final : public FilterBitsReader {
  public:
   // Throws std::bad_alloc.
   Reader(Keys keys, const Extras& extras)
-      : open_(extras.settings.statistics, extras.to_count),
+      : open_(extras.settings.statistics, extras.filter.ToStringView(),
+              extras.kind, extras.parsed),
         learning_(extras.settings.learning),
         keys_(std::move(keys)) {
     if (!extras.range_part.empty()) {
@@ -156,13 +160,10 @@ class Reader final : public FilterBitsReader {
   // Not inlined, so that a lookup of a key reserves no stack for bounds.
   __attribute__((noinline)) bool EmptyMayMatch(const Slice& key) {
     Bounds bounds;
-    return TakeBounds(key, &bounds) ? RangeMayMatch(bounds) : KeyMayMatch(key);
-  }
-
-  // The empty key may be present: builders cannot tell it from a prefix. A
-  // range may continue in the partition after the one that RocksDB queries,
-  // unless this one has a key at or after `upper`.
-  bool RangeMayMatch(const Bounds& bounds) {
+    if (!TakeBounds(key, &bounds)) return KeyMayMatch(key);
+    // The empty key may be present: builders cannot tell it from a prefix. A
+    // range may continue in the partition after the one that RocksDB queries,
+    // unless this one has a key at or after `upper`.
     const range::Answer answer = ranges_->Ask(bounds.lower, bounds.upper);
     const bool may_match = bounds.lower.empty() ||
                            answer != range::Answer::kNo ||
@@ -216,7 +217,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
                                       ActiveCpu(), &keys, &parsed, nullptr);
   const RegisteredTransform* const transform = settings.transform;
-  Extras extras{settings, {filter.ToStringView(), kind, &parsed}};
+  Extras extras{settings, filter, parsed, kind};
   const bool foreign = kind == FilterKind::kForeign;
   if (foreign && transform == nullptr && settings.builtin != nullptr &&
       filter.size() > kBuiltinTrailerSize) {
@@ -234,11 +235,11 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
     }
     SetAlwaysMatch(&parsed);
     keys = HashedKeys();
-    extras.to_count.kind = FilterKind::kAlways;
+    extras.kind = FilterKind::kAlways;
   }
-  if (foreign) extras.to_count.kind = FilterKind::kAlways;
+  if (foreign) extras.kind = FilterKind::kAlways;
   if (settings.range && transform == nullptr &&
-      extras.to_count.kind == FilterKind::kFilter) {
+      extras.kind == FilterKind::kFilter) {
     extras.range_part = RangePartOf(filter.ToStringView());
     if (keys.seeded) extras.seed = &keys.seed;
     if (settings.opened_cuts != nullptr) {

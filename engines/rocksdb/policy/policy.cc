@@ -51,11 +51,9 @@ std::string Report(const std::string& error) {
 
 template <typename Fn>
 Status StatusOf(Fn fn) {
-  try {
-    return fn();
-  } catch (const std::exception&) {
-    return Status::MemoryLimit();
-  }
+  Status status = Status::MemoryLimit();
+  WithoutThrowing([&] { status = fn(); });
+  return status;
 }
 
 // Options as RocksDB configures them, also while the policy is in use.

@@ -129,13 +129,12 @@ bool NeedsListener(const RocksDBFilterOptions& options) {
 // Gives *family what ranges need. Returns one line about what conflicts with
 // them, or nothing.
 std::string PrepareForRanges(bool range, ColumnFamilyOptions* family) {
-  if (range && family->prefix_extractor == nullptr) {
-    std::string conflict = internal::RangeConflict(*family, true);
-    if (!conflict.empty()) return conflict;
-    family->prefix_extractor = std::make_shared<internal::RangeExtractor>();
-  }
-  const SliceTransform* const extractor = family->prefix_extractor.get();
-  if (range && internal::AsRangeExtractor(extractor) == nullptr) {
+  std::string conflict = internal::RangeConflict(*family, range);
+  if (!range || !conflict.empty()) return conflict;
+  auto& extractor = family->prefix_extractor;
+  if (extractor == nullptr) {
+    extractor = std::make_shared<internal::RangeExtractor>();
+  } else if (internal::AsRangeExtractor(extractor.get()) == nullptr) {
     return std::string("prefix_extractor ") + extractor->Name() +
            " is set, and range=on needs " + internal::kRangeExtractorName +
            " in its place: reset it, or do without ranges";

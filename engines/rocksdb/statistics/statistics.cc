@@ -286,13 +286,13 @@ void RemovePolicy(const FilterPolicy* policy) {
 }
 
 OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
-                       const FilterToCount& filter)
+                       std::string_view filter, FilterKind kind,
+                       const ParsedFilter& parsed)
     : statistics_(std::move(statistics)),
-      group_(&statistics_->Group(ClassOf(filter.filter, filter.kind))),
-      bytes_(filter.filter.size()) {
-  if (filter.kind == FilterKind::kFilter) {
-    const ContentEstimate estimate =
-        LayoutOf(filter.filter).estimate(*filter.parsed);
+      group_(&statistics_->Group(ClassOf(filter, kind))),
+      bytes_(filter.size()) {
+  if (kind == FilterKind::kFilter) {
+    const ContentEstimate estimate = LayoutOf(filter).estimate(parsed);
     keys_ = static_cast<uint64_t>(estimate.keys + 0.5);
     // A rate of 1 leaves nothing to divide by, and no negatives.
     const double rate = std::min(estimate.rate, 0.999999);

@@ -213,19 +213,13 @@ class PolicyStatistics {
   Baseline baseline_;
 };
 
-// A filter that is being opened; kAlways also for one that is ignored.
-struct FilterToCount {
-  std::string_view filter;
-  FilterKind kind;
-  const ParsedFilter* parsed;
-};
-
 // Counts a filter as open, and its lookups.
 class OpenFilter {
  public:
-  // Throws std::bad_alloc.
+  // `kind`: kAlways also for a filter that is ignored. Throws std::bad_alloc.
   OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
-             const FilterToCount& filter);
+             std::string_view filter, FilterKind kind,
+             const ParsedFilter& parsed);
   ~OpenFilter();
   OpenFilter(const OpenFilter&) = delete;
   OpenFilter& operator=(const OpenFilter&) = delete;

@@ -73,12 +73,9 @@ struct VectorLevelDBHash {
   DELTABLOOM_TARGET_AVX2 static inline Lanes End(Lanes h) { return h; }
 };
 
-// Four vectors: the i-th holds the i-th word of each key's 16 bytes.
-struct Words {
-  Lanes word[4];
-};
-
-DELTABLOOM_TARGET_AVX2 inline Words LoadWords(const char* const* blocks) {
+// Sets words[i] to the i-th word of each key's 16 bytes.
+DELTABLOOM_TARGET_AVX2 inline void LoadWords(const char* const* blocks,
+                                             Lanes words[4]) {
   __m256i in[4];
   for (size_t i = 0; i < 4; ++i) {  // of keys i and i + 4, side by side
     in[i] = _mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(blocks[i + 4]),
@@ -88,10 +85,10 @@ DELTABLOOM_TARGET_AVX2 inline Words LoadWords(const char* const* blocks) {
   const __m256i low23 = _mm256_unpacklo_epi32(in[2], in[3]);
   const __m256i high01 = _mm256_unpackhi_epi32(in[0], in[1]);
   const __m256i high23 = _mm256_unpackhi_epi32(in[2], in[3]);
-  return {{FromBytes(_mm256_unpacklo_epi64(low01, low23)),
-           FromBytes(_mm256_unpackhi_epi64(low01, low23)),
-           FromBytes(_mm256_unpacklo_epi64(high01, high23)),
-           FromBytes(_mm256_unpackhi_epi64(high01, high23))}};
+  words[0] = FromBytes(_mm256_unpacklo_epi64(low01, low23));
+  words[1] = FromBytes(_mm256_unpackhi_epi64(low01, low23));
+  words[2] = FromBytes(_mm256_unpacklo_epi64(high01, high23));
+  words[3] = FromBytes(_mm256_unpackhi_epi64(high01, high23));
 }
 
 // Four bytes of each key, or fewer followed by zeros.
@@ -115,8 +112,9 @@ DELTABLOOM_TARGET_AVX2 inline Lanes HashOfEqualSizes(const char* const* keys,
   size_t done = 0;
   for (; done + 16 <= size; done += 16) {
     for (size_t i = 0; i < kLanes; ++i) blocks[i] = keys[i] + done;
-    const Words words = LoadWords(blocks);
-    for (const Lanes& word : words.word) h = H::AddWord(h, word);
+    Lanes words[4];
+    LoadWords(blocks, words);
+    for (const Lanes& word : words) h = H::AddWord(h, word);
   }
   for (; done + 4 <= size; done += 4) {
     h = H::AddWord(h, LoadWord(keys, done, 4));
