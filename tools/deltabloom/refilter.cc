@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -104,14 +103,13 @@ class Run {
 
   ExitCode All() {
     std::shared_ptr<void> lock;
-    std::string error;
     if (!options_.dry_run) {
       // The lock is a file, which a folder without a database does not get.
-      Manifest manifest;
-      error = ReadManifest(options_.database, &manifest);
-      if (!error.empty()) throw std::runtime_error(error);
+      Manifest ignored;
+      Check(ReadManifest(options_.database, &ignored));
+      std::string error;
       lock = LockDatabase(options_.database, &error);
-      if (lock == nullptr) throw std::runtime_error(error);
+      Check(error);
     }
     if (!options_.keep_old.empty() && !options_.dry_run) MakeKeepOld();
     FindTables();
@@ -149,20 +147,16 @@ class Run {
     std::error_code error;
     fs::create_directories(made, error);
     if (error) {
-      throw std::runtime_error(
-          made.string() + ": cannot be made a directory: " + error.message());
+      Check(made.string() + ": cannot be made a directory: " + error.message());
     }
     while (made != existing) {
       made = made.parent_path();
-      if (!SyncDirectory(made)) {
-        throw std::runtime_error(made.string() + ": cannot be synced");
-      }
+      if (!SyncDirectory(made)) Check(made.string() + ": cannot be synced");
     }
     for (const std::string& directory : directories_) {
       if (!fs::equivalent(options_.keep_old, directory)) continue;
-      throw std::runtime_error(options_.keep_old +
-                               ": expected a directory other than those of "
-                               "the tables");
+      Check(options_.keep_old +
+            ": expected a directory other than those of the tables");
     }
   }
 
@@ -230,8 +224,7 @@ class Run {
   // Fills in tables_.
   void FindTables() {
     Manifest manifest;
-    const std::string error = ReadManifest(options_.database, &manifest);
-    if (!error.empty()) throw std::runtime_error(error);
+    Check(ReadManifest(options_.database, &manifest));
     std::map<uint32_t, uint32_t> last_levels;
     for (const auto& [number, live] : manifest.tables()) {
       uint32_t& last = last_levels[live.family];
