@@ -125,8 +125,7 @@ FilterKind ParsePayload(uint8_t last_byte, Hash hash, Cpu cpu,
   if (last_byte == 0) return Always(parsed, why, "it has no probes");
   const LayoutRow* row = FindLayoutOfLastByte(last_byte, hash);
   if (row == nullptr) {
-    return Always(parsed, why, "unknown last byte ",
-                  why == nullptr ? std::string() : std::to_string(last_byte));
+    return Always(parsed, why, "unknown last byte ", std::to_string(last_byte));
   }
   if (!row->parse(last_byte, cpu, parsed)) {
     return Always(parsed, why, "inconsistent fields of layout ", row->name);

@@ -157,8 +157,7 @@ template <typename Row, size_t n>
 std::string NamesOf(const Row (&rows)[n]) {
   std::string names;
   for (const Row& row : rows) {
-    if (!names.empty()) names += ", ";
-    names += row.name;
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
   }
   return names;
 }
@@ -203,11 +202,8 @@ const SchemeRow* FindScheme(std::string_view name) {
 std::string SchemeNames() { return NamesOf(kSchemes); }
 
 std::string Scheme::Name() const {
-  // The row without a number of probes.
-  return std::string(
-      std::find_if(std::begin(kSchemes), std::end(kSchemes), [this](auto& one) {
-        return one.kind == row->kind;
-      })->name);
+  // A row with a number of probes follows that of its kind without one.
+  return std::string((row->fixed_probes == 0 ? row : row - 1)->name);
 }
 
 void Scheme::Offsets(std::string_view key, uint64_t* offsets) const {

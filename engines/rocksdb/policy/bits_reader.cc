@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -115,7 +114,6 @@ struct None {
 template <typename Keys, bool kCounts>
 class Reader final : public FilterBitsReader {
  public:
-  // Throws std::bad_alloc.
   Reader(Keys keys, const Extras& extras)
       : open_(extras.settings.statistics, extras.filter.ToStringView(),
               extras.kind, extras.parsed),
@@ -183,17 +181,12 @@ class Reader final : public FilterBitsReader {
   const Keys keys_;
 };
 
-// Null if memory has run out.
 template <typename Keys>
 FilterBitsReader* NewReader(Keys keys, const Extras& extras) {
-  try {
-    if (extras.settings.statistics == nullptr) {
-      return new Reader<Keys, false>(std::move(keys), extras);
-    }
-    return new Reader<Keys, true>(std::move(keys), extras);
-  } catch (const std::exception&) {
-    return nullptr;
+  if (extras.settings.statistics == nullptr) {
+    return new Reader<Keys, false>(std::move(keys), extras);
   }
+  return new Reader<Keys, true>(std::move(keys), extras);
 }
 
 std::string TransformOf(const HashedKeys& keys) {

@@ -14,9 +14,6 @@
 namespace deltabloom::internal {
 namespace {
 
-constexpr bool kMayChange = true;
-constexpr bool kFixed = false;
-
 // bits_per_key where false_positive_rate is set.
 constexpr char kUnset[] = "unset";
 constexpr char kUnlimitedText[] = "unlimited";
@@ -103,7 +100,7 @@ std::string RealText(double number) {
 template <auto kMember, bool (*kValid)(double)>
 constexpr PolicyOption Real(const char* name, const char* legal) {
   return {
-      name, kMayChange, legal,
+      name, legal,
       [](std::string_view text, PolicyOptions* options) {
         double number = 0;
         if (!ParseNumber(text, &number) || !kValid(number)) return false;
@@ -115,7 +112,7 @@ constexpr PolicyOption Real(const char* name, const char* legal) {
 
 template <auto kMember>
 constexpr PolicyOption Integer(const char* name, const char* legal) {
-  return {name, kMayChange, legal,
+  return {name, legal,
           [](std::string_view text, PolicyOptions* options) {
             return ParseNumber(text, &(options->*kMember));
           },
@@ -130,9 +127,10 @@ constexpr const char* kCompatibilities[] = {"builtin", "own"};
 constexpr const char* kSwitch[] = {"off", "on", "false", "true", "0", "1"};
 
 template <auto kMember, const auto& kNames>
-constexpr PolicyOption Choice(const char* name, bool may_change,
-                              const char* legal) {
-  return {name, may_change, legal,
+constexpr PolicyOption Choice(const char* name, const char* legal,
+                              bool may_change = true) {
+  return {name,
+          legal,
           [](std::string_view text, PolicyOptions* options) {
             const auto* const found =
                 std::find(std::begin(kNames), std::end(kNames), text);
@@ -145,12 +143,14 @@ constexpr PolicyOption Choice(const char* name, bool may_change,
           [](const PolicyOptions& options) {
             const auto index = static_cast<size_t>(options.*kMember);
             return index < 2 ? kNames[index] : std::to_string(index);
-          }};
+          },
+          nullptr,
+          may_change};
 }
 
 template <auto kMember>
 constexpr PolicyOption Switch(const char* name) {
-  return Choice<kMember, kSwitch>(name, kMayChange, "on or off");
+  return Choice<kMember, kSwitch>(name, "on or off");
 }
 
 bool ParseMaxFilterBytes(std::string_view text, PolicyOptions* options) {
@@ -238,21 +238,22 @@ std::string FindConflict(const PolicyOptions& options) {
 }  // namespace
 
 const PolicyOption kPolicyOptions[19] = {
-    {"bits_per_key", kMayChange,
+    {"bits_per_key",
      "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
      ParseBits, PrintBits},
-    {"layout", kMayChange, "", ParseLayoutName, PrintLayout, LayoutNames},
-    Choice<&PolicyOptions::allocation, kAllocations>("allocation", kMayChange,
+    {"layout", "", ParseLayoutName, PrintLayout, LayoutNames},
+    Choice<&PolicyOptions::allocation, kAllocations>("allocation",
                                                      "uniform or levels"),
     Choice<&PolicyOptions::compatibility, kCompatibilities>(
-        "compatibility", kFixed, "builtin or own"),
+        "compatibility", "builtin or own", /*may_change=*/false),
     Integer<&PolicyOptions::max_build_bytes>(
         "max_build_bytes", "a number of bytes, or 0 for no limit"),
     Switch<&PolicyOptions::payload_check>("payload_check"),
     Switch<&PolicyOptions::seeded>("seeded"),
-    {"key_transform", kFixed,
+    {"key_transform",
      "none, or what RegisterKeyTransform registered in this process: ",
-     ParseTransform, Print<&PolicyOptions::key_transform>, KeyTransformNames},
+     ParseTransform, Print<&PolicyOptions::key_transform>, KeyTransformNames,
+     /*may_change=*/false},
     Switch<&PolicyOptions::statistics>("statistics"),
     Integer<&PolicyOptions::statistics_log_seconds>(
         "statistics_log_seconds", "0 to 4294967295; 0 writes nothing"),
@@ -260,15 +261,14 @@ const PolicyOption kPolicyOptions[19] = {
         "false_positive_rate",
         "0.000000001 to less than 1, 0.01 takes about 10 bits per key, or 0 to "
         "go by bits_per_key"),
-    {"max_filter_bytes", kMayChange,
-     "a number of bytes above 0, or unlimited for no limit",
+    {"max_filter_bytes", "a number of bytes above 0, or unlimited for no limit",
      ParseMaxFilterBytes, PrintMaxFilterBytes},
     Switch<&PolicyOptions::range>("range"),
     Switch<&PolicyOptions::learning>("learning"),
-    {"range_prefixes", kMayChange, "none, or ", ParsePrefixes,
+    {"range_prefixes", "none, or ", ParsePrefixes,
      Print<&PolicyOptions::range_prefixes>,
      [] { return std::string(range::kCutsSyntax); }},
-    {"filter_memory", kMayChange,
+    {"filter_memory",
      "an amount as in 2GiB, 500MB or 1048576, or unset to go by bits_per_key; "
      "at most 1e18",
      ParseFilterMemory, PrintFilterMemory},

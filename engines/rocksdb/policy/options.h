@@ -64,14 +64,14 @@ struct PolicyOption {
   std::string Parse(std::string_view text, PolicyOptions* options) const;
 
   const char* name;
-  // Whether SetOptions may change it in a policy that is in use.
-  bool may_change;
   // What to use, in an error; `names`, if not null, returns the rest of it.
   const char* legal;
   bool (*parse)(std::string_view text, PolicyOptions* options);
   // The text that Parse() reads.
   std::string (*print)(const PolicyOptions& options);
   std::string (*names)() = nullptr;
+  // Whether SetOptions may change it in a policy that is in use.
+  bool may_change = true;
 };
 
 // In the order in which they are printed. A URI sets the first three by their

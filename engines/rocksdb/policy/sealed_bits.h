@@ -204,8 +204,7 @@ struct ReaderSettings {
 // Deltabloom's magic go to the reader of `builtin`. Without it or with 5 bytes
 // or less, for which RocksDB's reader answers "absent", they match every key.
 // So do filters of another key transform; *mismatch, which may be null, then
-// gets what follows "the filter". Without memory it is null, which RocksDB
-// takes for "may match".
+// gets what follows "the filter". Throws std::bad_alloc.
 rocksdb::FilterBitsReader* NewSealedBitsReader(const rocksdb::Slice& filter,
                                                const ReaderSettings& settings,
                                                std::string* mismatch = nullptr);

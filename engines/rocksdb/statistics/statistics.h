@@ -222,7 +222,6 @@ class OpenFilter {
              const ParsedFilter& parsed);
   ~OpenFilter();
   OpenFilter(const OpenFilter&) = delete;
-  OpenFilter& operator=(const OpenFilter&) = delete;
 
   // Without a branch on the answer.
   void Count(bool may_match) {
