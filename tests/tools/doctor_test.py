@@ -210,7 +210,9 @@ class Doctor(unittest.TestCase):
         self.assertIn("line 1: expected ]", json.dumps(doctor(database, "--json").stdout))
         for file in database.glob("*"):
             file.unlink()
-        self.assertEqual(set(self.diagnose(database, 2)), {"no_options_file", "unreadable"})
+        found = self.diagnose(database, 2)
+        self.assertEqual(set(found), {"no_options_file", "unreadable"})
+        self.assertIn("LevelDB has none: use inspect", found["no_options_file"]["to_do"])
 
     def test_a_path_that_is_missing_exits_as_elsewhere(self):
         self.assertEqual(doctor(self.folder, "--db", self.folder).returncode, 2)

@@ -260,15 +260,16 @@ class Doctor {
     database_ = &database;
     for (const std::string& problem : database.problems) {
       Add(Severity::kUnknown, "unreadable", problem,
-          "check that this user may read it; restore a damaged file from a "
-          "backup");
+          "check that this is the database's directory and that this user may "
+          "read it; restore a damaged file from a backup");
     }
     if (database.listed && database.options.name.empty()) {
       Add(Severity::kUnknown, "no_options_file",
           database.path +
               ": has no OPTIONS file, so the policy it was last opened with "
               "is not known",
-          "pass the directory that has the file CURRENT");
+          "pass the directory that has the file CURRENT, and copy the OPTIONS "
+          "file with it; LevelDB has none: use inspect and verify there");
     }
     for (const FamilyOptions& family : database.options.families) {
       Family(family);
