@@ -107,7 +107,7 @@ std::vector<uint64_t> SizesOfKinds(const KeyStore& keys) {
   while (bits < kMaxCutBits && keys.DistinctPrefixes(bits + 8) <= kMostKinds) {
     bits += 8;
   }
-  if (bits == 0) return {keys.size()};
+  if (keys.DistinctPrefixes(bits) == 1) return {keys.size()};
   std::vector<uint64_t> sizes;
   for (KeyStore::Cursor cursor(keys); cursor.Next();) {
     if (sizes.empty() || cursor.shared_bits() < bits) sizes.push_back(0);
@@ -135,6 +135,7 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
   auto kind = kinds.begin();
   uint64_t left = 0;  // of the kind
   uint64_t distance = 0;
+  uint64_t until = 0;  // the next sample, in keys
   // The last key that shared this many bits with the one before it.
   std::array<uint64_t, kMaxCutBits + 1> last_sharing = {};
   uint64_t place = 0;
@@ -153,8 +154,11 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
       const uint64_t sampled =
           (kSampledKeys * left / keys.size() + kSampledKeys / kinds.size()) / 2;
       distance = std::max<uint64_t>(1, left / std::max<uint64_t>(1, sampled));
+      until = (left - distance / 2) % distance;
     }
-    if (left-- % distance == distance / 2) {
+    --left;
+    if (until-- == 0) {
+      until = distance - 1;
       Sampled& sampled = samples.emplace_back();
       sampled.key = cursor.key();
       // With earlier keys it shares the fewest bits from there on.
