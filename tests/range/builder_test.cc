@@ -193,8 +193,8 @@ TEST(RangeBuilder, QuestionsDecide) {
   const KeySet keys(paths.begin(), paths.end());
   Questions questions;
   for (int i = 0; i < 99; ++i) {
-    const std::string path = "https://" + std::to_string(i % 50) + ".org/" +
-                             std::to_string(100 + i) + "/";
+    const std::string path = "https://" + std::to_string(10 + i % 40) +
+                             ".org/" + std::to_string(100 + i) + "/";
     questions.emplace_back(path, NextPrefix(path));
   }
   const std::string part = PartOf(keys, 10, questions);
@@ -244,11 +244,13 @@ TEST(RangeBuilder, PartsOfOneTableShareQuestions) {
   RangePartBuilder builder(10);
   builder.ShareRanges();
   for (uint64_t i = 0; i < 256; ++i) {
-    builder.AddQuestion(BigEndian(80 * i + 1), BigEndian(80 * i + 2));
+    // Most parts have none among their keys.
+    builder.AddQuestion(BigEndian(20 * i + 1), BigEndian(20 * i + 2));
   }
   std::vector<std::string> parts(100);
   for (uint64_t i = 0; i < 20'000; ++i) {
-    builder.AddKey(BigEndian(i / 2 * 2) + BigEndian(i));
+    builder.AddKey(BigEndian(i / 2 * 2) +
+                   BigEndian(i % 2 * 500'000 + i * 7919 % 500'000));
     if (i % 200 == 199) {
       EXPECT_TRUE(builder.Finish(&parts[i / 200]));
     }

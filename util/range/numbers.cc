@@ -475,7 +475,11 @@ double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
           ? 0
           : static_cast<double>(keys.size()) / universe;
   double passing = 0;
+  size_t known = 0;
   for (const EmptyRange& range : ranges) {
+    // Those of other partitions say nothing of these numbers.
+    if (range.upper <= keys.First() || range.lower > keys.Last()) continue;
+    ++known;
     const uint64_t lower = below(range.lower), upper = below(range.upper);
     if (lower >= upper) continue;
     const uint64_t first = unit_of(lower), last = unit_of(upper - 1);
@@ -485,7 +489,8 @@ double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
                    : std::min(1.0, static_cast<double>(last - first + 1) *
                                        keys_per_code);
   }
-  return passing;
+  const auto all = static_cast<double>(ranges.size());
+  return known == 0 ? all : passing * all / static_cast<double>(known);
 }
 
 void AppendNumbers(const KeyStore& keys, NumbersPlan plan, std::string* dst) {
