@@ -550,6 +550,7 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
     }
   }
   ranges.insert(ranges.end(), of_learned.begin(), of_learned.end());
+  const bool by_sample = fixed.empty() && !sample.empty();
   const std::vector<PlannedCut> cuts = CountPrefixes(keys, candidates);
   Asked asked;
   std::vector<uint8_t> row(cuts.size());
@@ -560,10 +561,24 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
     row[i] = 0;
   }
   for (const EmptyRange& range : ranges) {
+    size_t deepest = 0;
+    std::vector<size_t> depths(cuts.size());
     for (size_t i = 0; i < cuts.size(); ++i) {
       row[i] = PrefixesThatReject(cuts[i].cut, range, keys.LeastSize());
+      char prefix[kMaxCutBytes];
+      depths[i] =
+          row[i] == 0 ? 0 : PrefixOf(cuts[i].cut, range.lower, prefix).size();
+      deepest = std::max(deepest, depths[i]);
     }
     asked[row] += range.weight;
+    // A deeper cut rejects what a shallower one does, if it applies: where the
+    // sample shows no difference, the deepest rejects one range more.
+    for (size_t i = 0; i < cuts.size(); ++i) {
+      if (depths[i] < deepest || row[i] > 1) row[i] = 0;
+    }
+    if (by_sample && std::count(row.begin(), row.end(), 1) > 0) {
+      asked[row] += range.weight / static_cast<double>(ranges.size());
+    }
   }
   const auto n = static_cast<double>(keys.size());
   const double most_prefixes =
@@ -576,7 +591,6 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
   };
   PrefixesPlan plan = buy(0, cuts.size());
   // Greedy buying keeps what it bought first, so one cut alone can be better.
-  const bool by_sample = fixed.empty() && !sample.empty();
   for (size_t i = 0; i < cuts.size() && by_sample; ++i) {
     PrefixesPlan alone = buy(i, i + 1);
     if (alone.passing < plan.passing) plan = std::move(alone);
