@@ -103,11 +103,9 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
   };
   if (affordable(0)) return {0, 0};
   // In binary logarithms, as prices span hundreds of powers of two; from about
-  // what all runs together would pay as one.
-  double weights = 0;
-  for (const SortedRun& run : runs) weights += Counts(run) ? run.weight : 0;
+  // what all keys would pay in one run.
   const double keys = KeysOf(runs);
-  double low = std::clamp(std::log2(weights / keys) - budget / keys, -1e3, 1e3);
+  double low = std::clamp(-budget / keys - std::log2(keys), -1e3, 1e3);
   double high = low;
   for (double step = 1; low > -1e3 && affordable(std::exp2(low)); step *= 2) {
     high = std::exchange(low, low - step);

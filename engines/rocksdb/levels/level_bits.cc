@@ -338,18 +338,17 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
   // SetOptions changes one family after the other: all with the old total have
   // a new one until their policies are called. A family without a total leaves
   // the others theirs.
-  const uint64_t before =
-      std::exchange(family->seen_memory, options.filter_memory);
+  const uint64_t total = options.filter_memory;
+  const uint64_t before = std::exchange(family->seen_memory, total);
   for (auto& [name, other] : trees->families) {
-    if (before != 0 && options.filter_memory != 0 &&
-        other.filter_memory == before) {
-      other.filter_memory = options.filter_memory;
+    if (before != 0 && total != 0 && other.filter_memory == before) {
+      other.filter_memory = total;
     }
   }
-  family->filter_memory = options.filter_memory;
+  family->filter_memory = total;
   family->layout = options.layout;
   double most = kMaxBitsPerKey;
-  if (options.filter_memory == 0) {
+  if (total == 0) {
     family->target = TargetBits(options, family->bits);
   } else {
     const Memory memory = MemoryOf(*trees, options.max_bits_per_key);
