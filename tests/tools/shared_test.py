@@ -182,6 +182,8 @@ class Shared(unittest.TestCase):
     def test_moving(self):
         self.done("create", "f", "--keys", "100")
         self.done("create", "larger", "--keys", "1000")
+        self.done("add", "f", keys="a")
+        self.fails(1, "larger: has no key", "move", "f", "larger")
         self.done("add", "larger", keys="a")
         self.assertEqual(self.done("move", "f", "larger"), "f: moved to larger\n")
         self.assertEqual(self.done("check", "f", "--key", "a"), "may match  a\n")
@@ -252,6 +254,8 @@ class Shared(unittest.TestCase):
         self.done("add", "h", keys="goes")
         self.assertIn("h: replaced", self.done("import", "h", path, "--replace", "--writers-stopped"))
         self.assertEqual(self.call("export", "h", "-").stdout, known)
+        empty = self.file("empty", known[:6] + b"\0" * 16)
+        self.fails(1, "no key: h is unchanged", "import", "h", empty, "--replace", "--writers-stopped")
         self.assertIn("added to", self.done("import", "theirs", path, "--adopt"))
         self.done("create", "other", "--keys", "10", "--scheme", "guava-helper")
         self.fails(1, "bits", "import", "other", path, "--replace")

@@ -387,6 +387,23 @@ void CheckKeys(const Context& context) {
   }
 }
 
+bool IsEmpty(RedisFilter* filter) {
+  RedisFilterInfo info;
+  return filter->Info(&info).ok() && info.set_bits == 0;
+}
+
+void Move(const Context& context) {
+  const std::string& to = context.options.to;
+  const FilterPtr filter = OpenFilter(context.options);
+  FilterPtr target;
+  if (RedisFilter::Open(context.options.redis, to, &target).ok() &&
+      IsEmpty(target.get()) && !IsEmpty(filter.get())) {
+    Refuse(to, "has no key: fill it before its users come");
+  }
+  Check(filter->MoveTo(to));
+  Report(context, "moved to " + to);
+}
+
 void Rebuild(const Context& context) {
   const FilterPtr filter = OpenFilter(context.options);
   const auto reader = OpenKeys(context);
@@ -546,6 +563,10 @@ void Import(const Context& context) {
        info.bits != guava->Bits() || info.probes != guava->HashFunctions())) {
     Refuse(info.name, "its bits are others than those of the file, " + size);
   }
+  const uint64_t keys = guava->ApproximateElementCount();
+  if (options.replace && keys == 0) {
+    Refuse(options.file, "no key: " + info.name + " is unchanged");
+  }
   RedisRebuildResult result;
   std::unique_ptr<RedisRebuild> rebuild;
   RedisStatus status = filter->StartRebuild(RebuildOptions(context), &rebuild);
@@ -558,7 +579,6 @@ void Import(const Context& context) {
   const char* how = create            ? "created"
                     : result.replaced ? "replaced"
                                       : "added to";
-  const uint64_t keys = guava->ApproximateElementCount();
   Report(context,
          {{"result", how},
           {"bits", guava->Bits()},
@@ -790,10 +810,7 @@ constexpr Action kActions[] = {
     {"move",
      "Send its users to another filter, delete its bits",
      {MoveOptions},
-     [](const Context& context) {
-       Check(OpenFilter(context.options)->MoveTo(context.options.to));
-       Report(context, "moved to " + context.options.to);
-     }},
+     Move},
     {"export",
      "Write Guava's bytes (scheme guava-helper)",
      {ExportOptions, AddAdoptOptions},
@@ -874,7 +891,7 @@ of the machine can read.
 or Redis restarted or failed over and it was not confirmed since that no key is
 lost, keys may match, and standard error says why; --fail-closed makes it an
 error. An interrupted 'add' has added the keys before; an interrupted 'rebuild'
-or 'import', or a 'rebuild' without keys, leaves what was there before.
+or 'import', or one without keys, leaves what was there before.
 
 With --json, 'check' has "keys", each with "key" and "answer" (absent, may
 match), and the counts "checked", "absent" and "failed_open"; 'add' has "name",
