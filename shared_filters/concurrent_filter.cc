@@ -21,22 +21,18 @@ namespace local = internal::local;
 // The layout local (docs/format.md) in bits that other threads set meanwhile,
 // in words of 64 bits: as little-endian bytes they are the payload of a filter
 // of that layout.
-constexpr uint64_t kLocalBlockWords = local::kBlockSize / 8;
+constexpr uint64_t kLocalBlockBits = local::kBlockSize * 8;
 
 // Are the bits of one round set? With one branch, after four probes: half of
 // the bits are set, so a branch for each would be mispredicted.
 bool TestLocalRound(const AtomicBits& bits, uint64_t block, uint64_t hash,
                     uint32_t round, uint32_t probes) {
-  const uint64_t first_word = block * kLocalBlockWords;
-  uint64_t all = 1;
+  bool all = true;
   for (uint32_t probe = 0; probe < probes; ++probe) {
-    if (probe == 4 && all == 0) return false;
-    const uint32_t bit =
-        local::BitOf(hash, round, local::SectorOf(hash, probe));
-    all &= bits.Word(first_word + bit / AtomicBits::kWordBits) >>
-           bit % AtomicBits::kWordBits;
+    if (probe == 4 && !all) return false;
+    all &= bits.Get(block * kLocalBlockBits + local::BitOf(hash, round, probe));
   }
-  return all != 0;
+  return all;
 }
 
 // Sets the bits of one round. True if some bit was clear. A branch for each bit
@@ -46,9 +42,9 @@ bool SetLocalRound(AtomicBits* bits, uint64_t block, uint64_t hash,
                    uint32_t round, uint32_t probes) {
   if (TestLocalRound(*bits, block, hash, round, probes)) return false;
   for (uint32_t probe = 0; probe < probes; ++probe) {
-    const uint32_t bit =
-        local::BitOf(hash, round, local::SectorOf(hash, probe));
-    bits->Or(block * kLocalBlockWords + bit / AtomicBits::kWordBits,
+    const uint64_t bit =
+        block * kLocalBlockBits + local::BitOf(hash, round, probe);
+    bits->Or(bit / AtomicBits::kWordBits,
              uint64_t{1} << bit % AtomicBits::kWordBits);
   }
   return true;
@@ -95,7 +91,7 @@ struct ConcurrentFilter::Rep {
       : options(filter_options),
         shape(SizeFor(options.expected_keys, options.false_positive_rate)),
         rate(shape.first, shape.second),
-        bits(shape.blocks * kLocalBlockWords) {}
+        bits(shape.blocks * kLocalBlockBits / AtomicBits::kWordBits) {}
 
   uint32_t probes() const { return shape.first + shape.second; }
 

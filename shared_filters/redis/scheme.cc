@@ -213,7 +213,7 @@ void Scheme::Offsets(std::string_view key, uint64_t* offsets) const {
       const uint64_t first =
           kBlockBits * local::BlockOf(hash, bits / kBlockBits);
       for (uint32_t i = 0; i < probes; ++i) {
-        offsets[i] = first + local::BitOf(hash, 0, local::SectorOf(hash, i));
+        offsets[i] = first + local::BitOf(hash, 0, i);
       }
       return;
     }

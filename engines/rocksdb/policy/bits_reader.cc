@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -57,27 +56,24 @@ struct MappedKeys {
       return;
     }
     try {
+      KeyMapping::Space space;
+      char seeded[kBatch][kSeededKeySize];
+      KeyBytes bytes[kBatch];
+      const KeyBytes* pointers[kBatch];
       for (size_t begin = 0; begin < n; begin += kBatch) {
-        MayMatchSeeded(std::min(kBatch, n - begin), keys + begin,
-                       may_match + begin);
+        const size_t batch = std::min(kBatch, n - begin);
+        for (size_t i = 0; i < batch; ++i) {
+          mapping.Map(keys[begin + i]->ToStringView(), &space)
+              .copy(seeded[i], kSeededKeySize);
+          bytes[i] = {seeded[i], kSeededKeySize};
+          pointers[i] = &bytes[i];
+        }
+        parsed.may_match_many(parsed, KeyBatch(pointers), batch,
+                              may_match + begin);
       }
     } catch (...) {
       std::fill_n(may_match, n, true);
     }
-  }
-
-  void MayMatchSeeded(size_t n, Slice** keys, bool* may_match) const {
-    KeyMapping::Space space;
-    char seeded[kBatch][kSeededKeySize];
-    KeyBytes bytes[kBatch];
-    const KeyBytes* pointers[kBatch];
-    for (size_t i = 0; i < n; ++i) {
-      mapping.Map({keys[i]->data(), keys[i]->size()}, &space);
-      std::memcpy(seeded[i], space.seeded, kSeededKeySize);
-      bytes[i] = {seeded[i], kSeededKeySize};
-      pointers[i] = &bytes[i];
-    }
-    parsed.may_match_many(parsed, KeyBatch(pointers), n, may_match);
   }
 
   ParsedFilter parsed;

@@ -169,8 +169,8 @@ using FingerprintOf =
 // holds the 64 rows from the current one on; after the first row of a block
 // that is the block's word.
 template <unsigned kColumns>
-inline void Solve(const Shape& shape, const uint64_t* coefficients,
-                  const void* fingerprints_of_rows, unsigned char* columns) {
+void Solve(const Shape& shape, const uint64_t* coefficients,
+           const void* fingerprints_of_rows, unsigned char* columns) {
   const auto* fingerprints =
       static_cast<const FingerprintOf<kColumns>*>(fingerprints_of_rows);
   uint64_t column[kColumns] = {};
@@ -194,14 +194,6 @@ inline void Solve(const Shape& shape, const uint64_t* coefficients,
   }
 }
 
-template <unsigned kColumns>
-__attribute__((flatten)) void SolvePortable(const Shape& shape,
-                                            const uint64_t* coefficients,
-                                            const void* fingerprints,
-                                            unsigned char* columns) {
-  Solve<kColumns>(shape, coefficients, fingerprints, columns);
-}
-
 #if defined(__x86_64__)
 template <unsigned kColumns>
 DELTABLOOM_TARGET_AVX2 __attribute__((flatten)) void SolveAvx2(
@@ -211,7 +203,7 @@ DELTABLOOM_TARGET_AVX2 __attribute__((flatten)) void SolveAvx2(
 }
 #endif
 
-using SolveFn = decltype(&SolvePortable<1>);
+using SolveFn = decltype(&Solve<1>);
 
 template <size_t... kIndex>
 SolveFn ChooseSolve(unsigned columns, [[maybe_unused]] Cpu cpu,
@@ -220,7 +212,7 @@ SolveFn ChooseSolve(unsigned columns, [[maybe_unused]] Cpu cpu,
   static constexpr SolveFn kAvx2[] = {SolveAvx2<kIndex + 1>...};
   if (cpu >= Cpu::kAvx2) return kAvx2[columns - 1];
 #endif
-  static constexpr SolveFn kPortable[] = {SolvePortable<kIndex + 1>...};
+  static constexpr SolveFn kPortable[] = {Solve<kIndex + 1>...};
   return kPortable[columns - 1];
 }
 

@@ -88,8 +88,9 @@ inline uint32_t ProductOf(uint64_t hash, uint32_t round, uint32_t sector) {
   return static_cast<uint32_t>(hash) * kMultipliers[round * kSectors + sector];
 }
 
-// The bit of a block, 0..511, that a probe in `sector` tests.
-inline uint32_t BitOf(uint64_t hash, uint32_t round, uint32_t sector) {
+// The bit of a block, 0..511, that a probe tests.
+inline uint32_t BitOf(uint64_t hash, uint32_t round, uint32_t probe) {
+  const uint32_t sector = SectorOf(hash, probe);
   const uint32_t product = ProductOf(hash, round, sector);
   const uint32_t word = sector + (product >> 26) % 2 * kSectors;
   return 32 * word + (product >> 27);
@@ -112,7 +113,7 @@ class PortableRounds {
   static void Set(unsigned char* block, uint64_t hash, uint32_t round,
                   uint32_t probes) {
     for (uint32_t probe = 0; probe < probes; ++probe) {
-      const uint32_t bit = BitOf(hash, round, SectorOf(hash, probe));
+      const uint32_t bit = BitOf(hash, round, probe);
       block[bit / 8] =
           static_cast<unsigned char>(block[bit / 8] | 1u << (bit % 8));
     }
