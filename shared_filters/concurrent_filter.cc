@@ -27,12 +27,15 @@ constexpr uint64_t kLocalBlockBits = local::kBlockSize * 8;
 // the bits are set, so a branch for each would be mispredicted.
 bool TestLocalRound(const AtomicBits& bits, uint64_t block, uint64_t hash,
                     uint32_t round, uint32_t probes) {
-  bool all = true;
+  uint64_t all = 1;
   for (uint32_t probe = 0; probe < probes; ++probe) {
-    if (probe == 4 && !all) return false;
-    all &= bits.Get(block * kLocalBlockBits + local::BitOf(hash, round, probe));
+    if (probe == 4 && all == 0) return false;
+    const uint64_t bit =
+        block * kLocalBlockBits + local::BitOf(hash, round, probe);
+    all &=
+        bits.Word(bit / AtomicBits::kWordBits) >> bit % AtomicBits::kWordBits;
   }
-  return all;
+  return all != 0;
 }
 
 // Sets the bits of one round. True if some bit was clear. A branch for each bit
@@ -87,18 +90,15 @@ std::string ConcurrentFilterOptions::Validate() const {
 }
 
 struct ConcurrentFilter::Rep {
-  explicit Rep(const ConcurrentFilterOptions& filter_options)
-      : options(filter_options),
-        shape(SizeFor(options.expected_keys, options.false_positive_rate)),
-        rate(shape.first, shape.second),
-        bits(shape.blocks * kLocalBlockBits / AtomicBits::kWordBits) {}
+  explicit Rep(const ConcurrentFilterOptions& given) : options(given) {}
 
   uint32_t probes() const { return shape.first + shape.second; }
 
   const ConcurrentFilterOptions options;
-  const local::Shape shape;
-  const local::RateOfProbes rate;
-  AtomicBits bits;
+  const local::Shape shape =
+      SizeFor(options.expected_keys, options.false_positive_rate);
+  const local::RateOfProbes rate{shape.first, shape.second};
+  AtomicBits bits{shape.blocks * kLocalBlockBits / AtomicBits::kWordBits};
   internal::StripedCounter keys;
 };
 
@@ -115,10 +115,8 @@ bool ConcurrentFilter::Add(std::string_view key) {
   const auto& [blocks, first, second] = rep_->shape;
   const uint64_t block = local::BlockOf(hash, blocks);
   bool changed = SetLocalRound(&rep_->bits, block, hash, 0, first);
-  if (second != 0) {
-    changed |= SetLocalRound(&rep_->bits, local::NextBlock(block, blocks), hash,
-                             1, second);
-  }
+  changed |= SetLocalRound(&rep_->bits, local::NextBlock(block, blocks), hash,
+                           1, second);
   rep_->keys.Add(1);
   return changed;
 }

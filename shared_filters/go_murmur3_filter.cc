@@ -22,10 +22,7 @@ std::string GoMurmur3FilterOptions::Validate() const {
 }
 
 struct GoMurmur3Filter::Rep {
-  explicit Rep(const GoMurmur3FilterOptions& filter_options)
-      : options(filter_options),
-        divisor(filter_options.bits),
-        bits((filter_options.bits - 1) / internal::AtomicBits::kWordBits + 1) {}
+  explicit Rep(const GoMurmur3FilterOptions& given) : options(given) {}
 
   auto OffsetsOf(std::string_view key) const {
     return [this, hash = internal::Murmur3(key)](uint32_t probe) {
@@ -35,8 +32,9 @@ struct GoMurmur3Filter::Rep {
   }
 
   const GoMurmur3FilterOptions options;
-  const internal::Divisor divisor;
-  internal::AtomicBits bits;
+  const internal::Divisor divisor{options.bits};
+  internal::AtomicBits bits{
+      (options.bits - 1) / internal::AtomicBits::kWordBits + 1};
 };
 
 GoMurmur3Filter::GoMurmur3Filter(const GoMurmur3FilterOptions& options) {

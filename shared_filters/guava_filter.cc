@@ -164,7 +164,7 @@ struct GuavaFilter::Rep {
       : shape(filter_shape), bits(filter_shape.words), divisor(bits.bits()) {}
 
   auto OffsetsOf(std::string_view key) const {
-    return [this, hash = internal::HashMurmur3(key),
+    return [this, hash = internal::Murmur3(key).Finish(),
             is_32 = shape.strategy ==
                     GuavaStrategy::kMurmur128Mitz32](uint32_t probe) {
       return is_32 ? internal::GuavaMitz32Offset(hash, probe, divisor)

@@ -87,10 +87,6 @@ class Murmur3 {
   unsigned char tail_[kBlockSize] = {};
 };
 
-inline Murmur3Hash HashMurmur3(std::string_view data) {
-  return Murmur3(data).Finish();
-}
-
 // A divisor that is used many times: `n % divisor` without a division.
 class Divisor {
  public:

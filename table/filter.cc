@@ -30,25 +30,21 @@ std::string FilterOptions::Validate() const {
 }
 
 struct FilterBuilder::Rep {
-  explicit Rep(const FilterOptions& options)
-      : row(FindLayout(options.layout, options.hash)),
-        millibits(ToMillibits(options.bits_per_key)),
-        max_build_bytes(options.max_build_bytes),
-        hashes(row->hash_size) {}
+  explicit Rep(const FilterOptions& given) : options(given) {}
 
   const LayoutRow* Affordable() const {
     return FindAffordableLayout(row, hashes.size(), millibits,
                                 hashes.MemorySize(), /*keep_hashes=*/false,
-                                max_build_bytes);
+                                options.max_build_bytes);
   }
   Plan PlanNow() const {
     return PlanFilter(Affordable(), hashes.size(), millibits);
   }
 
-  const LayoutRow* row;
-  uint32_t millibits;
-  uint64_t max_build_bytes;
-  HashList hashes;
+  const FilterOptions options;
+  const LayoutRow* const row = FindLayout(options.layout, options.hash);
+  const uint32_t millibits = ToMillibits(options.bits_per_key);
+  HashList hashes{row->hash_size};
 };
 
 FilterBuilder::FilterBuilder(const FilterOptions& options) {

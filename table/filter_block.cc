@@ -8,8 +8,7 @@ using namespace internal;  // NOLINT
 
 // A window that has keys but no filter for them holds two zero bytes. Filters
 // of keys are never shorter, and none of this size has another meaning.
-constexpr char kZeros[2] = {};
-constexpr std::string_view kNoFilter(kZeros, sizeof(kZeros));
+constexpr std::string_view kNoFilter("\0", 2);
 
 FilterBlockBuilder::FilterBlockBuilder(const FilterPolicy *policy,
                                        unsigned base_lg, uint64_t max_size)

@@ -227,7 +227,7 @@ void Scheme::Offsets(std::string_view key, uint64_t* offsets) const {
     case SchemeKind::kGuavaHelper: {
       std::string twice;
       if (doubled_string) key = twice.append(key).append(key);
-      const Murmur3Hash hash = HashMurmur3(key);
+      const Murmur3Hash hash = Murmur3(key).Finish();
       for (uint32_t i = 0; i < probes; ++i) {
         offsets[i] = GuavaMitz32Offset(hash, i, bits);
       }

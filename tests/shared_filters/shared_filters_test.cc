@@ -16,7 +16,6 @@
 namespace deltabloom {
 namespace {
 
-using internal::HashMurmur3;
 using internal::Murmur3;
 
 // Where they are installed, Go, PHP and Guava write the same known answers
@@ -80,7 +79,7 @@ std::string Bytes(const GoMurmur3Filter& filter) {
 std::string Hash(std::string_view bytes) {
   char text[17];
   std::snprintf(text, sizeof(text), "%016llx",
-                static_cast<unsigned long long>(HashMurmur3(bytes).low));
+                static_cast<unsigned long long>(Murmur3(bytes).Finish().low));
   return text;
 }
 
@@ -354,7 +353,7 @@ TEST(Murmur3, EqualsGuava) {
   const auto rows = test::ReadCsv("murmur3.csv");
   ASSERT_EQ(rows.size(), 71u);
   for (const auto& row : rows) {
-    const internal::Murmur3Hash hash = HashMurmur3(test::FromHex(row[0]));
+    const internal::Murmur3Hash hash = Murmur3(test::FromHex(row[0])).Finish();
     EXPECT_EQ(hash.low, std::stoull(row[1], nullptr, 16)) << row[0];
     EXPECT_EQ(hash.high, std::stoull(row[2], nullptr, 16)) << row[0];
   }

@@ -142,9 +142,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size),
       settings_(settings),
-      maps_keys_(!settings.mapping.keys().AsTheyAre()),
-      range_keys_(RangeOptionsOf(settings_)),
-      finished_hashes_(settings.layout->hash_size) {
+      range_keys_(RangeOptionsOf(settings_)) {
   settings_.seal.keys = settings.mapping.keys();
   if (settings.charged_cache != nullptr) {
     charge_ = std::make_unique<rocksdb::WriteBufferManager>(

@@ -114,13 +114,10 @@ struct LiveOptions {
   bool Equals(const PolicyOption& option, const LiveOptions& other,
               std::string* mismatch) const {
     const bool done = WithoutThrowing([&] {
-      if (Print(option) == other.Print(option)) {
-        mismatch->clear();
-      } else {
-        *mismatch = !error.empty()         ? error
-                    : !other.error.empty() ? other.error
-                                           : option.name;
-      }
+      *mismatch = Print(option) == other.Print(option) ? ""
+                  : !error.empty()                     ? error
+                  : !other.error.empty()               ? other.error
+                                                       : option.name;
     });
     if (!done) *mismatch = kOutOfMemory;
     return mismatch->empty();

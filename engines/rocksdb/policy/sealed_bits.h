@@ -166,7 +166,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   void WarnOfNoRangePart(RangeKeys::State why) const;
 
   BuilderSettings settings_;
-  const bool maps_keys_;
+  const bool maps_keys_ = !settings_.mapping.keys().AsTheyAre();
   RangeKeys range_keys_;
   // The hashes of the last key and prefix, for comparison.
   std::optional<uint64_t> last_key_;
@@ -177,7 +177,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   std::unique_ptr<char[]> built_;  // the memory of the filter
 
   // The last filter, for MaybePostVerify.
-  HashList finished_hashes_;
+  HashList finished_hashes_{settings_.layout->hash_size};
   FilterKind finished_kind_ = FilterKind::kEmpty;
   uint64_t finished_range_hash_ = 0;
   KeyMapping::Space key_space_;
