@@ -160,8 +160,7 @@ uint32_t GuavaHashFunctions(const GuavaFilterOptions& options, uint64_t bits) {
 }  // namespace internal
 
 struct GuavaFilter::Rep {
-  explicit Rep(const Shape& filter_shape)
-      : shape(filter_shape), bits(filter_shape.words), divisor(bits.bits()) {}
+  explicit Rep(const Shape& given) : shape(given) {}
 
   auto OffsetsOf(std::string_view key) const {
     return [this, hash = internal::Murmur3(key).Finish(),
@@ -173,8 +172,8 @@ struct GuavaFilter::Rep {
   }
 
   const Shape shape;
-  internal::AtomicBits bits;
-  const internal::Divisor divisor;
+  internal::AtomicBits bits{shape.words};
+  const internal::Divisor divisor{bits.bits()};
 };
 
 GuavaFilter::GuavaFilter(const GuavaFilterOptions& options) {

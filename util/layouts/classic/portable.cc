@@ -1,5 +1,4 @@
 // The kernels of classic for any machine.
-
 #include "util/key_batch.h"
 #include "util/layouts/classic/classic.h"
 
