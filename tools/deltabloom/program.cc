@@ -26,7 +26,7 @@ ExitCode End(const std::string& who, ExitCode code, ExitCode on_error,
   return on_error;
 }
 
-// The library, which has nobody to tell, ignores unknown values.
+// The library ignores unknown values without a message.
 void CheckEnvironment(const std::string& who, Console* console) {
   const char* const cpu = std::getenv("DELTABLOOM_CPU");
   if (cpu == nullptr || *cpu == '\0') return;

@@ -561,22 +561,26 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
     row[i] = 0;
   }
   for (const EmptyRange& range : ranges) {
+    for (size_t i = 0; i < cuts.size(); ++i) {
+      row[i] = PrefixesThatReject(cuts[i].cut, range, keys.LeastSize());
+    }
+    asked[row] += range.weight;
+    if (!by_sample) continue;
+    // A deeper cut rejects what a shallower one does, if it applies: where the
+    // sample shows no difference, the deepest rejects one range more.
     size_t deepest = 0;
     std::vector<size_t> depths(cuts.size());
     for (size_t i = 0; i < cuts.size(); ++i) {
-      row[i] = PrefixesThatReject(cuts[i].cut, range, keys.LeastSize());
       char prefix[kMaxCutBytes];
-      depths[i] =
-          row[i] == 0 ? 0 : PrefixOf(cuts[i].cut, range.lower, prefix).size();
+      if (row[i] > 0) {
+        depths[i] = PrefixOf(cuts[i].cut, range.lower, prefix).size();
+      }
       deepest = std::max(deepest, depths[i]);
     }
-    asked[row] += range.weight;
-    // A deeper cut rejects what a shallower one does, if it applies: where the
-    // sample shows no difference, the deepest rejects one range more.
     for (size_t i = 0; i < cuts.size(); ++i) {
       if (depths[i] < deepest || row[i] > 1) row[i] = 0;
     }
-    if (by_sample && std::count(row.begin(), row.end(), 1) > 0) {
+    if (std::count(row.begin(), row.end(), 1) > 0) {
       asked[row] += range.weight / static_cast<double>(ranges.size());
     }
   }

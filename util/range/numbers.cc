@@ -477,7 +477,7 @@ double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
   double passing = 0;
   size_t known = 0;
   for (const EmptyRange& range : ranges) {
-    // Those of other partitions say nothing of these numbers.
+    // Of a range of another partition these codes know nothing.
     if (range.upper <= keys.First() || range.lower > keys.Last()) continue;
     ++known;
     const uint64_t lower = below(range.lower), upper = below(range.upper);
