@@ -6,13 +6,29 @@ include(CMakePackageConfigHelpers)
 set(deltabloom_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/deltabloom)
 set(deltabloom_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# The paths in .pc files start at the file itself, so that they hold for any
+# `cmake --install --prefix` and for a folder that is moved. With an absolute
+# CMAKE_INSTALL_LIBDIR, which no prefix moves, they are absolute. Blanks are
+# escaped, in ${pcfiledir} by pkg-config itself.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH pc_prefix /${deltabloom_pkgconfig_dir} /)
+  string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
+endif()
+cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
+cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
+foreach(path pc_prefix pc_libdir pc_includedir)
+  string(REPLACE " " "\\ " ${path} "${${path}}")
+endforeach()
+
 # Installs library `target` under its component's name. `headers` are the
 # public headers that only this component has. For pkg-config, LIBS is what its
-# users call themselves, LIBS_PRIVATE what a static copy needs besides. PACKAGE
-# names the package that a shared one is in (packages.cmake); all else is in
-# that of development.
+# users call themselves, LIBS_PRIVATE what a static copy needs besides, and
+# LIBS_STATIC what static copies of LIBS need. PACKAGE names the package that a
+# shared one is in (packages.cmake); all else is in that of development.
 function(deltabloom_install target component)
-  cmake_parse_arguments(arg "" "PACKAGE;DESCRIPTION;LIBS;LIBS_PRIVATE" "HEADERS" ${ARGN})
+  cmake_parse_arguments(arg "" "PACKAGE;DESCRIPTION;LIBS;LIBS_PRIVATE;LIBS_STATIC" "HEADERS" ${ARGN})
   if(NOT TARGET ${target})
     return()
   endif()
@@ -33,15 +49,15 @@ function(deltabloom_install target component)
   string(REPLACE "_" "-" pc_name ${target})
   set(pc_description "${arg_DESCRIPTION}")
   set(pc_lib ${target})
-  set(pc_libs_private "${arg_LIBS_PRIVATE}")
-  set(pc_libs "")
-  if(arg_LIBS)
-    set(pc_libs " ${arg_LIBS}")
+  set(pc_libs "${arg_LIBS}")
+  set(pc_libs_private "${arg_LIBS_STATIC}")
+  if(BUILD_SHARED_LIBS)
+    string(APPEND pc_libs_private " ${arg_LIBS_PRIVATE}")
+  else()
+    string(APPEND pc_libs " ${arg_LIBS_PRIVATE}")
   endif()
-  if(NOT BUILD_SHARED_LIBS)
-    string(APPEND pc_libs " ${pc_libs_private}")
-    set(pc_libs_private "")
-  endif()
+  string(STRIP "${pc_libs}" pc_libs)
+  string(STRIP "${pc_libs_private}" pc_libs_private)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/deltabloom.pc.in
     ${PROJECT_BINARY_DIR}/${pc_name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc
@@ -65,42 +81,63 @@ deltabloom_install(deltabloom_shared shared
   DESCRIPTION "Filters shared with other languages and between threads"
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS ${deltabloom_shared_headers})
-# The linker's names of `target` and of all that a static library needs.
-function(deltabloom_link_line target out)
-  set(line ${${out}})
-  if(NOT TARGET ${target})
-    # -pthread, a path, or the name of a library.
-    if(NOT target MATCHES "^[-/]")
-      string(PREPEND target -l)
+# Appends to `out` what the linker is told for `item` of a list of libraries: a
+# flag, the path of a library, or its name. A shared library's path becomes its
+# name, because paths may hold the library's version and other tools refuse them.
+function(deltabloom_append_link_item item out)
+  if(item MATCHES "^(/.+)/lib([^/]+)\\.so[.0-9]*$")
+    set(folder ${CMAKE_MATCH_1})
+    set(item -l${CMAKE_MATCH_2})
+    if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+      list(APPEND ${out} -L${folder})
     endif()
-    list(APPEND line ${target})
+  elseif(NOT item MATCHES "^[-/]")
+    string(PREPEND item -l)
+  endif()
+  list(APPEND ${out} ${item})
+  set(${out} ${${out}} PARENT_SCOPE)
+endfunction()
+
+# Appends to `out` what the linker is told for `target` and all that a static
+# library needs.
+function(deltabloom_link_line target out)
+  if(NOT TARGET ${target})
+    deltabloom_append_link_item(${target} ${out})
   else()
     get_target_property(type ${target} TYPE)
     if(NOT type STREQUAL "INTERFACE_LIBRARY")
       get_target_property(location ${target} LOCATION)
-      list(APPEND line ${location})
+      deltabloom_append_link_item(${location} ${out})
     endif()
     get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
     foreach(library IN LISTS libraries)
       string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" library "${library}")
       if(library AND NOT library MATCHES "\\$<")
-        deltabloom_link_line(${library} line)
+        deltabloom_link_line(${library} ${out})
       endif()
     endforeach()
   endif()
-  set(${out} ${line} PARENT_SCOPE)
+  set(${out} ${${out}} PARENT_SCOPE)
 endfunction()
+
+# A shared RocksDB is one library. A static one needs others, which are listed for
+# it, and for users of the shared one's static copy.
 set(rocksdb_libs -lrocksdb)
-set(rocksdb_private "")
+set(rocksdb_static "")
 if(deltabloom_rocksdb_imported AND deltabloom_rocksdb_type STREQUAL "STATIC_LIBRARY")
   set(rocksdb_libs "")
   deltabloom_link_line(${deltabloom_rocksdb} rocksdb_libs)
-elseif(deltabloom_rocksdb_imported AND TARGET RocksDB::rocksdb)
-  deltabloom_link_line(RocksDB::rocksdb rocksdb_private)
-  list(POP_FRONT rocksdb_private)
+elseif(deltabloom_rocksdb_imported)
+  set(rocksdb_libs "")
+  get_target_property(rocksdb_location ${deltabloom_rocksdb} LOCATION)
+  deltabloom_append_link_item(${rocksdb_location} rocksdb_libs)
+  if(TARGET RocksDB::rocksdb)
+    deltabloom_link_line(RocksDB::rocksdb rocksdb_static)
+    list(POP_FRONT rocksdb_static)
+  endif()
 endif()
 list(JOIN rocksdb_libs " " rocksdb_libs)
-list(JOIN rocksdb_private " " rocksdb_private)
+list(JOIN rocksdb_static " " rocksdb_static)
 
 list(TRANSFORM deltabloom_redis_libraries PREPEND "-l" OUTPUT_VARIABLE redis_libs)
 list(JOIN redis_libs " " redis_libs)
@@ -113,7 +150,8 @@ deltabloom_install(deltabloom_rocksdb rocksdb
   PACKAGE rocksdb
   DESCRIPTION "Deltabloom as a RocksDB filter policy"
   LIBS "${rocksdb_libs}"
-  LIBS_PRIVATE "${rocksdb_private} -lstdc++ -lm"
+  LIBS_PRIVATE "-lstdc++ -lm"
+  LIBS_STATIC "${rocksdb_static}"
   HEADERS rocksdb.h rocksdb_statistics.h key_transform.h)
 deltabloom_install(deltabloom_leveldb leveldb
   PACKAGE leveldb

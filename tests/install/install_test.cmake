@@ -24,18 +24,19 @@ endforeach()
 
 find_program(CC NAMES cc gcc clang REQUIRED)
 
+# The prefix is named to `cmake --install` alone, and has a blank in its path.
 function(install kind)
-  set(prefix ${WORK}/${kind})
+  set(prefix "${WORK}/in a prefix/${kind}")
   string(COMPARE EQUAL ${kind} shared shared)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja
     -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_COMPILER=${CXX}
-    -DCMAKE_CXX_COMPILER_LAUNCHER=${WORK}/compile -DBUILD_SHARED_LIBS=${shared} -DCMAKE_INSTALL_PREFIX=${prefix}
+    -DCMAKE_CXX_COMPILER_LAUNCHER=${WORK}/compile -DBUILD_SHARED_LIBS=${shared}
     -DCMAKE_INSTALL_LIBDIR=lib -DDELTABLOOM_TESTS=OFF -DDELTABLOOM_EXAMPLES=OFF
     -DDELTABLOOM_DB_BENCH_EXT=OFF -DDELTABLOOM_TOOLS=OFF
     -DDELTABLOOM_ROCKSDB=${ROCKSDB} -DDELTABLOOM_LEVELDB=${LEVELDB}
     -DDELTABLOOM_REDIS=${REDIS} -DDELTABLOOM_ROCKSDB_STATIC=OFF ${ARGN})
   run(${CMAKE_COMMAND} --build ${WORK}/build)
-  run(${CMAKE_COMMAND} --install ${WORK}/build)
+  run(${CMAKE_COMMAND} --install ${WORK}/build --prefix ${prefix})
 endfunction()
 
 # Each public header is installed and needs no other that is not; all of them
@@ -61,7 +62,7 @@ function(check_headers prefix)
 endfunction()
 
 function(check_consumers kind)
-  set(prefix ${WORK}/${kind})
+  set(prefix "${WORK}/in a prefix/${kind}")
   string(REPLACE ";" "," comma_components "${components}")
   run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer_${kind}
     -G Ninja -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${prefix}
@@ -83,6 +84,10 @@ function(check_consumers kind)
     endif()
     set(ENV{PKG_CONFIG_PATH} ${prefix}/lib/pkgconfig)
     run(pkg-config --cflags --libs ${package})
+    # Go refuses paths of libraries with a version.
+    if(output MATCHES "\\.so")
+      message(FATAL_ERROR "${package}.pc names a library's path: ${output}")
+    endif()
     separate_arguments(flags UNIX_COMMAND "${output}")
     # As a program that has neither exceptions nor RTTI.
     string(TOUPPER ${component} macro)
@@ -155,7 +160,7 @@ endfunction()
 # find_package: it writes tables with filters.
 function(check_static_rocksdb)
   install(static_rocksdb -DDELTABLOOM_ROCKSDB_STATIC=ON)
-  set(prefix ${WORK}/static_rocksdb)
+  set(prefix "${WORK}/in a prefix/static_rocksdb")
   set(program ${WORK}/readme.cc)
   file(READ ${SOURCE}/README.md readme)
   string(REGEX MATCH "```cpp\n(#include <deltabloom/rocksdb.h>[^`]*)```" block "${readme}")
@@ -218,19 +223,20 @@ foreach(kind static shared)
   install(${kind})
   check_consumers(${kind})
   if(ROCKSDB)
-    check_plugin(${WORK}/${kind})
+    check_plugin("${WORK}/in a prefix/${kind}")
   endif()
 endforeach()
-check_headers(${WORK}/shared)
-check_exports(${WORK}/shared)
+check_headers("${WORK}/in a prefix/shared")
+check_exports("${WORK}/in a prefix/shared")
 
 # The same build as packages. That of development has static libraries as well.
 find_program(dpkg_shlibdeps dpkg-shlibdeps)
 if(dpkg_shlibdeps)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DDELTABLOOM_PACKAGES=ON)
   run(${CMAKE_COMMAND} --build ${WORK}/build)
-  run(${CMAKE_COMMAND} --install ${WORK}/build --component deltabloom_development)
-  run(${PYTHON} ${SOURCE}/tests/packages/packages_test.py ${WORK}/build ${WORK}/shared)
+  run(${CMAKE_COMMAND} --install ${WORK}/build --prefix "${WORK}/in a prefix/shared"
+    --component deltabloom_development)
+  run(${PYTHON} ${SOURCE}/tests/packages/packages_test.py ${WORK}/build "${WORK}/in a prefix/shared")
   message(STATUS "packages: ${output}")
   if(ROCKSDB)
     run(pkg-config --static --cflags --libs deltabloom-rocksdb)
