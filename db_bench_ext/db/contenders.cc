@@ -23,7 +23,6 @@ constexpr std::pair<Variant, const char*> kVariants[] = {
     {Variant::kUniform, ""},
     {Variant::kByHand, "-by-hand"},
     {Variant::kLevels, "-levels"},
-    {Variant::kRange, "-range"},
     {Variant::kRefilter, "-refilter"}};
 
 bool IsOurs(const std::string& filter) { return filter.rfind(kOurs, 0) == 0; }
@@ -50,7 +49,6 @@ PolicyPointer MakeFilters(const std::string& filter, Variant variant,
   if (variant == Variant::kLevels) {
     options.allocation = RocksDBAllocation::kLevels;
   }
-  options.range = variant == Variant::kRange;
   std::string error;
   PolicyPointer policy = NewRocksDBFilterPolicy(options, &error);
   if (policy == nullptr) throw std::runtime_error(error);
@@ -222,8 +220,6 @@ Policy MakePolicy(const Contender& contender, double bits_per_key) {
   }
   if (contender.variant == Variant::kLevels) {
     policy.listener = NewRocksDBFilterListener(&error);
-  } else if (contender.variant == Variant::kRange) {
-    policy.extractor = NewRocksDBRangeExtractor(&error);
   }
   if (!error.empty()) throw std::runtime_error(error);
   return policy;

@@ -3,7 +3,6 @@
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
-#include <rocksdb/slice_transform.h>
 
 #include <memory>
 #include <string>
@@ -20,7 +19,6 @@ enum class Variant : uint8_t {
   kUniform,   // the same bits per key in all tables
   kByHand,    // the best bits of each level of a planned tree, set per level
   kLevels,    // allocation=levels: the policy learns the tree
-  kRange,     // range=on: part of the bits answer range queries
   kRefilter,  // of RocksDB, then those of deltabloom refilter
 };
 
@@ -37,9 +35,8 @@ const std::vector<Contender>& Contenders();
 Contender FindContender(const std::string& option, const std::string& name);
 
 struct Policy {
-  std::shared_ptr<const rocksdb::FilterPolicy> filters;      // null: no filter
-  std::shared_ptr<rocksdb::EventListener> listener;          // for kLevels
-  std::shared_ptr<const rocksdb::SliceTransform> extractor;  // for kRange
+  std::shared_ptr<const rocksdb::FilterPolicy> filters;  // null: no filter
+  std::shared_ptr<rocksdb::EventListener> listener;      // for kLevels
   std::vector<double> bits;  // settings: one, or one per run, newest first
 };
 
@@ -48,8 +45,8 @@ struct Policy {
 Policy MakePolicy(const Contender& contender, double bits_per_key);
 
 // A policy whose filters have bits_per_key on average in the planned tree, with
-// `table_keys` keys per table at most. kLevels and kRange take bits_per_key as
-// their setting.
+// `table_keys` keys per table at most. kLevels takes bits_per_key as its
+// setting.
 Policy MakePolicyOfSize(const Contender& contender, const TreePlan& plan,
                         uint64_t table_keys, double bits_per_key);
 

@@ -66,7 +66,6 @@ rocksdb::Options Database::CommonOptions() const {
   rocksdb::Options options;
   options.create_if_missing = true;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  options.prefix_extractor = policy_.extractor;
   options.compression = rocksdb::kNoCompression;
   options.max_open_files = -1;
   options.max_write_buffer_number = 3;

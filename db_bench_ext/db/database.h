@@ -92,7 +92,6 @@ enum class Lookup : uint8_t {
   kAbsent,
   kPresent,
   kMultiAbsent,  // MultiGet in batches of 32
-  kEmptyRange,   // a seek with an upper bound; nearly all ranges are empty
 };
 
 // "absent", "present", "multiget_absent", ...: as fields of the JSON begin.
@@ -116,7 +115,6 @@ struct Counts {
 struct Batch {
   Lookup lookup = Lookup::kAbsent;
   std::vector<std::string> keys;
-  std::vector<std::string> range_ends;  // for kEmptyRange
 };
 
 // Adds to *counts. Throws std::runtime_error if RocksDB fails or an absent key

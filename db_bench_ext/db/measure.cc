@@ -1,5 +1,3 @@
-#include <rocksdb/iterator.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -61,28 +59,10 @@ void MultiGet(rocksdb::DB* db, const Batch& batch, const Take& take) {
   }
 }
 
-// With an empty value where the range holds a key.
-template <typename Take>
-void Seek(rocksdb::DB* db, const Batch& batch, const Take& take) {
-  rocksdb::ReadOptions options;
-  options.auto_prefix_mode = true;
-  for (size_t i = 0; i < batch.keys.size(); ++i) {
-    const rocksdb::Slice end(batch.range_ends[i]);
-    options.iterate_upper_bound = &end;
-    const std::unique_ptr<rocksdb::Iterator> iterator(db->NewIterator(options));
-    iterator->Seek(batch.keys[i]);
-    take(iterator->Valid() || !iterator->status().ok()
-             ? iterator->status()
-             : rocksdb::Status::NotFound(),
-         rocksdb::Slice(), i);
-  }
-}
-
 }  // namespace
 
 const char* LookupName(Lookup lookup) {
-  constexpr const char* kNames[] = {"absent", "present", "multiget_absent",
-                                    "empty_range"};
+  constexpr const char* kNames[] = {"absent", "present", "multiget_absent"};
   return kNames[static_cast<size_t>(lookup)];
 }
 
@@ -107,8 +87,6 @@ void LookUp(const Database& database, const Batch& batch, Counts* counts) {
   const Clock::time_point start = Clock::now();
   if (batch.lookup == Lookup::kMultiAbsent) {
     MultiGet(database.db(), batch, take);
-  } else if (batch.lookup == Lookup::kEmptyRange) {
-    Seek(database.db(), batch, take);
   } else {
     Get(database.db(), batch, take);
   }
@@ -120,8 +98,7 @@ void LookUp(const Database& database, const Batch& batch, Counts* counts) {
   if (!failed.ok()) {
     throw std::runtime_error(name + ": a lookup failed: " + failed.ToString());
   }
-  if (found > 0 && batch.lookup != Lookup::kPresent &&
-      batch.lookup != Lookup::kEmptyRange) {
+  if (found > 0 && batch.lookup != Lookup::kPresent) {
     throw std::runtime_error(name + ": found a key that was not inserted");
   }
 }
@@ -150,9 +127,6 @@ Batch LookupKeys::Draw(Lookup lookup, size_t n) {
     }
     std::string key = keys_.AbsentKey(absent_drawn_++);
     if (key < smallest_ || largest_ < key) continue;
-    if (lookup == Lookup::kEmptyRange) {
-      batch.range_ends.push_back(keys_.RangeEnd(key));
-    }
     batch.keys.push_back(std::move(key));
   }
   return batch;

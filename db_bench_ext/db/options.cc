@@ -41,14 +41,13 @@ const std::vector<Preset>& Presets() {
        1'000'000,
        200'000,
        {"none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic",
-        "deltabloom-local", "deltabloom-compact", "deltabloom-auto-range"},
+        "deltabloom-local", "deltabloom-compact", "deltabloom-auto"},
        /*equal_bytes=*/false,
        /*max_seconds=*/kNoLimit,
        {32, 4096 * kMiB, 1024 * kMiB, /*filters_in_cache=*/true, false},
        {{Lookup::kAbsent, 512},
         {Lookup::kPresent, 512},
-        {Lookup::kMultiAbsent, 512},
-        {Lookup::kEmptyRange, 512}}},
+        {Lookup::kMultiAbsent, 512}}},
   };
   return *presets;
 }
@@ -63,12 +62,12 @@ struct Given {
 };
 
 void Declare(CLI::App* app, Given* given, Options* options) {
-  app->add_option(
-         "--preset", given->preset,
-         "demo: five sorted runs, reads and times per filter\n"
-         "levels: trees of any shape, filters of equal bytes\n"
-         "database: one table in the block cache, times of Get, MultiGet and\n"
-         "seeks, with full and with partitioned filters [demo]")
+  app->add_option("--preset", given->preset,
+                  "demo: five sorted runs, reads and times per filter\n"
+                  "levels: trees of any shape, filters of equal bytes\n"
+                  "database: one table in the block cache, times of Get and "
+                  "MultiGet, with\n"
+                  "full and with partitioned filters [demo]")
       ->check(CLI::IsMember({"demo", "levels", "database"}));
   app->add_option("--keys", given->keys,
                   "Keys, 1000 to 100000000 [1000000; levels: 2222200]")
@@ -78,13 +77,12 @@ void Declare(CLI::App* app, Given* given, Options* options) {
          "Size of the filters, 1 to 100: the setting of every policy;\n"
          "with levels the stored bits of every filter [10]")
       ->transform(bench::Number(1, 100));
-  bench::AsList(
-      app->add_option("--filters", given->filters,
-                      "none, rocksdb-bloom, rocksdb-ribbon, deltabloom-LAYOUT; "
-                      "with -levels:\nallocation=levels, -range: range=on, "
-                      "-by-hand: the best bits per level\nof a tree that is "
-                      "known beforehand; rocksdb-bloom-refilter: replaced\nby "
-                      "deltabloom refilter"));
+  bench::AsList(app->add_option(
+      "--filters", given->filters,
+      "none, rocksdb-bloom, rocksdb-ribbon, deltabloom-LAYOUT; "
+      "with -levels:\nallocation=levels, -by-hand: the best bits per "
+      "level of a tree that\nis known beforehand; "
+      "rocksdb-bloom-refilter: replaced by deltabloom refilter"));
   app->add_option("--lookups", options->lookups,
                   "Lookups of absent keys per database [demo: 40000, fewer "
                   "where the disk\nis slow; levels: 2000000; database: 200000]")

@@ -106,9 +106,7 @@ std::vector<Column> ColumnsOf(const std::string& preset) {
           {"bits_per_key", "bits/key", "%.2f"},
           {kAbsentMicros, "us: Get absent", "%.3f"},
           {"multiget_absent_micros_per_lookup", "MultiGet", "%.3f"},
-          {"present_micros_per_lookup", "Get present", "%.3f"},
-          {"empty_range_micros_per_lookup", "empty range", "%.3f"},
-          {"empty_range_data_blocks_per_lookup", "its blocks", "%.4f"}};
+          {"present_micros_per_lookup", "Get present", "%.3f"}};
 }
 
 const Json* Find(const Json& results, const std::string& filter) {

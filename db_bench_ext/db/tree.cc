@@ -95,15 +95,6 @@ std::string KeySet::AbsentKey(uint64_t j) const {
   return Key((uint64_t{1} << 40) + j);
 }
 
-std::string KeySet::RangeEnd(std::string_view key) const {
-  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-  uint64_t spread = 0;
-  for (size_t i = 0; i < 8; ++i) {
-    spread = spread << 8 | static_cast<unsigned char>(key[i]);
-  }
-  return MakeKey(spread + std::min(kMost / size_ / 64, kMost - spread), 0);
-}
-
 std::string KeySet::Value(std::string_view key, size_t bytes) {
   uint64_t state = key.size();
   for (const char c : key) {

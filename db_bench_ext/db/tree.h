@@ -31,10 +31,6 @@ class KeySet {
   // A key outside the set, a different one for every j < 2^40.
   std::string AbsentKey(uint64_t j) const;
 
-  // The end of a range from `key` on that contains a key of the set with a
-  // chance of 1/64.
-  std::string RangeEnd(std::string_view key) const;
-
   // The value that is stored under a key.
   static std::string Value(std::string_view key, size_t bytes);
 
