@@ -6,16 +6,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <mutex>
 #include <new>
-#include <set>
 #include <utility>
 
 #include "deltabloom/c.h"
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/levels/trees.h"
+#include "engines/rocksdb/policy/caller.h"
 #include "engines/rocksdb/policy/policy.h"
-#include "engines/rocksdb/policy/process_wide.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "rocksdb/c.h"
 #include "rocksdb/options.h"
@@ -26,59 +24,24 @@
 namespace deltabloom {
 namespace {
 
+using internal::Catch;
 using internal::kOutOfMemory;
 using internal::PolicyOptions;
+using internal::Register;
+using internal::Require;
 using rocksdb::ColumnFamilyOptions;
 using rocksdb::EventListener;
 using rocksdb::FilterPolicy;
 using rocksdb::ObjectLibrary;
 using rocksdb::SliceTransform;
 
-// For callers that would not see the error otherwise. Each line is printed once
-// in a process.
-void PrintOnce(const char* line) noexcept {
-  // A program may try any number of options.
-  constexpr size_t kMostLines = 20;
-  try {
-    internal::ProcessWide<std::set<std::string>> printed;
-    if (printed->size() >= kMostLines || !printed->insert(line).second) return;
-  } catch (const std::exception&) {
-    // Without memory it is printed each time.
-  }
-  std::fprintf(stderr, "%s; RocksDB continues without these filters\n", line);
-}
-
-// Sets *error, or prints the line if that is null.
-void SetError(const char* line, std::string* error) noexcept {
-  if (error == nullptr) return PrintOnce(line);
-  if (!internal::WithoutThrowing([&] { *error = line; })) *error = kOutOfMemory;
-}
-
-// Returns what `fn` returns. If it throws, *error is set, or the error printed,
-// and an empty result is returned.
-template <typename Fn>
-auto Catch(std::string* error, Fn fn) {
-  try {
-    return fn();
-  } catch (const std::bad_alloc&) {
-    SetError("deltabloom: out of memory", error);
-  } catch (const std::exception& failure) {
-    SetError(failure.what(), error);
-  }
-  return decltype(fn())();
-}
-
-// The same for C.
+// Returns what `fn` returns; its exceptions are errors as C has them.
 template <typename Fn>
 auto CatchForC(char** errptr, Fn fn) {
   std::string error;
   const auto result = Catch(errptr == nullptr ? nullptr : &error, fn);
   if (!error.empty()) internal::SetError(errptr, error, {});
   return result;
-}
-
-void Require(const std::string& problem) {
-  if (!problem.empty()) throw std::runtime_error("deltabloom: " + problem);
 }
 
 // Adds a factory to RocksDB's registry. It puts what `make` returns for a URI
@@ -89,20 +52,10 @@ void AddFactory(ObjectLibrary* library, const Pattern& pattern, Make make) {
       pattern, [make](const std::string& uri, std::unique_ptr<Base>* guard,
                       std::string* error) {
         if (!internal::WithoutThrowing([&] { *guard = make(uri); })) {
-          SetError(kOutOfMemory, error);
+          internal::SetCallerError(kOutOfMemory, error);
         }
         return guard->get();
       });
-}
-
-// Registers the factories, once. Throws if the RocksDB library does not fit.
-bool Register() {
-  const std::string& problem = internal::LibraryProblem();
-  if (!problem.empty()) throw std::runtime_error(problem);
-  static std::once_flag once;
-  std::call_once(once,
-                 [] { internal::AddFactories(*ObjectLibrary::Default()); });
-  return true;
 }
 
 // Throws what is wrong. The factories are for SetOptions, too, which from
@@ -222,7 +175,8 @@ bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
     const rocksdb::Status status =
         family.table_factory->ValidateOptions(db, family);
     internal::EndOfValidation();
-    if (!status.ok()) SetError(status.ToString().c_str(), error);
+    if (!status.ok())
+      internal::SetCallerError(status.ToString().c_str(), error);
     return status.ok();
   });
 }
@@ -233,7 +187,8 @@ bool RegisterRocksDB(std::string* error) { return Catch(error, Register); }
 
 using deltabloom::CatchForC;
 using deltabloom::Parsed;
-using deltabloom::Register;
+using deltabloom::internal::Register;
+using deltabloom::internal::Require;
 
 extern "C" {
 
@@ -273,7 +228,7 @@ unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
                                              char** errptr) {
   return CatchForC(errptr, [&] {
     Register();
-    if (options == nullptr) deltabloom::Require("options is null");
+    if (options == nullptr) Require("options is null");
     const auto parsed = Parsed(filters);
     std::string policy = PrintPolicyOptions(parsed);
     std::replace(policy.begin(), policy.end(), ' ', ';');
@@ -285,7 +240,7 @@ unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
     char* refused = nullptr;
     rocksdb_get_options_from_string(options, text.c_str(), options, &refused);
     const std::unique_ptr<char, decltype(&std::free)> owner(refused, std::free);
-    if (refused != nullptr) deltabloom::Require(refused);
+    if (refused != nullptr) Require(refused);
     return true;
   });
 }
