@@ -229,15 +229,14 @@ void deltabloom_range_builder_destroy(deltabloom_range_builder_t* builder) {
   delete builder;
 }
 
-void deltabloom_range_builder_add_question(deltabloom_range_builder_t* builder,
-                                           const char* lower,
-                                           size_t lower_length,
-                                           const char* upper,
-                                           size_t upper_length, char** errptr) {
+void deltabloom_range_builder_add_sample(deltabloom_range_builder_t* builder,
+                                         const char* lower, size_t lower_length,
+                                         const char* upper, size_t upper_length,
+                                         double weight, char** errptr) {
   CatchForC(errptr, [&] {
     RequireArgument(builder, "builder");
-    builder->AddQuestion(Bytes(lower, lower_length, "lower"),
-                         Bytes(upper, upper_length, "upper"));
+    builder->AddSample(Bytes(lower, lower_length, "lower"),
+                       Bytes(upper, upper_length, "upper"), weight);
   });
 }
 
@@ -283,7 +282,9 @@ unsigned char deltabloom_range_filter_may_match(
       !IsLegal(upper, upper_length)) {
     return 1;
   }
-  return filter->MayMatch({lower, lower_length}, {upper, upper_length}) ? 1 : 0;
+  std::optional<std::string_view> end;
+  if (upper != nullptr) end.emplace(upper, upper_length);
+  return filter->MayMatch({lower, lower_length}, end) ? 1 : 0;
 }
 
 double deltabloom_bits_per_key_for_rate(double rate) {

@@ -46,9 +46,9 @@ RangeFilterBuilder::RangeFilterBuilder(RangeFilterBuilder&&) noexcept = default;
 RangeFilterBuilder& RangeFilterBuilder::operator=(
     RangeFilterBuilder&&) noexcept = default;
 
-void RangeFilterBuilder::AddQuestion(std::string_view lower,
-                                     std::string_view upper) {
-  rep_->AddQuestion(lower, upper);
+void RangeFilterBuilder::AddSample(std::string_view lower,
+                                   std::string_view upper, double weight) {
+  rep_->AddSample(lower, upper, weight);
 }
 
 void RangeFilterBuilder::AddKey(std::string_view key) noexcept {
@@ -75,7 +75,7 @@ RangeFilter::RangeFilter(RangeFilter&&) noexcept = default;
 RangeFilter& RangeFilter::operator=(RangeFilter&&) noexcept = default;
 
 bool RangeFilter::MayMatch(std::string_view lower,
-                           std::string_view upper) const {
+                           std::optional<std::string_view> upper) const {
   return rep_->MayMatch(lower, upper);
 }
 

@@ -251,7 +251,7 @@ RangeFilter RangePartFilter(const std::string& name, double bits_per_key,
           [bits_per_key, sample](const RangeSet& set) {
             internal::RangePartBuilder builder(bits_per_key);
             for (const KeyRange& range : sample) {
-              builder.AddQuestion(range.lower, range.upper);
+              builder.AddSample(range.lower, range.upper);
             }
             for (const std::string& key : set.keys) builder.AddKey(key);
             std::string bytes;

@@ -104,10 +104,10 @@ DELTABLOOM_C_EXPORT deltabloom_range_builder_t* deltabloom_range_builder_create(
     double bits_per_key, uint64_t range_length, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_destroy(
     deltabloom_range_builder_t*);
-/* Before the first key. */
-DELTABLOOM_C_EXPORT void deltabloom_range_builder_add_question(
+/* Before the first key. `weight` is usually 1. */
+DELTABLOOM_C_EXPORT void deltabloom_range_builder_add_sample(
     deltabloom_range_builder_t*, const char* lower, size_t lower_length,
-    const char* upper, size_t upper_length, char** errptr);
+    const char* upper, size_t upper_length, double weight, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_add(
     deltabloom_range_builder_t*, const char* key, size_t length, char** errptr);
 /* As deltabloom_builder_finish. It is an error if there is no filter. */
@@ -119,7 +119,8 @@ DELTABLOOM_C_EXPORT deltabloom_range_filter_t* deltabloom_range_filter_create(
     const char* bytes, size_t size, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_filter_destroy(
     deltabloom_range_filter_t*);
-/* 0 only if no key with lower <= key < upper was added; else 1. */
+/* 0 only if no key with lower <= key < upper was added; else 1. A null upper
+ * is the end of all keys. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_range_filter_may_match(
     const deltabloom_range_filter_t*, const char* lower, size_t lower_length,
     const char* upper, size_t upper_length);

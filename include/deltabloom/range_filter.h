@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,7 +44,7 @@ struct DELTABLOOM_EXPORT RangeFilterOptions {
 
 // Collects keys and builds one range filter; can be used again after Finish.
 // Not thread-safe. The constructor throws std::invalid_argument with the text
-// of Validate(), or std::bad_alloc; AddQuestion throws std::bad_alloc.
+// of Validate(), or std::bad_alloc; AddSample throws std::bad_alloc.
 class DELTABLOOM_EXPORT RangeFilterBuilder {
  public:
   explicit RangeFilterBuilder(const RangeFilterOptions& options = {});
@@ -53,9 +54,12 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
 
   // Adds a sample of the ranges that will be looked up. Call it before AddKey.
   // The builder chooses what it stores so that few of the samples without a key
-  // match; some hundreds of them are enough. Only the first 128 bytes of each
-  // bound are used. The samples are kept for all filters of this builder.
-  void AddQuestion(std::string_view lower, std::string_view upper);
+  // match; some hundreds of them are enough. A sample of weight 2 counts as
+  // two; one whose weight is not positive is ignored. Only the first 128 bytes
+  // of each bound are used. The samples are kept for all filters of this
+  // builder.
+  void AddSample(std::string_view lower, std::string_view upper,
+                 double weight = 1);
 
   // REQUIRES: key >= every key added since construction or the last Finish.
   // Any bytes and any length, including none. Equal keys count once.
@@ -87,7 +91,10 @@ class DELTABLOOM_EXPORT RangeFilter {
   RangeFilter& operator=(RangeFilter&&) noexcept;
 
   // False only if lower < upper and no added key k has lower <= k < upper.
-  bool MayMatch(std::string_view lower, std::string_view upper) const;
+  // Without `upper` the range has no end: false only if every key is below
+  // `lower`.
+  bool MayMatch(std::string_view lower,
+                std::optional<std::string_view> upper) const;
 
   // Describes the bytes in one line.
   std::string Describe() const;

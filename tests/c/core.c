@@ -107,7 +107,7 @@ static void CheckNulls(void) {
   CHECK_ERROR(deltabloom_builder_finish(builder, NULL, &error), "size is null");
   CHECK_ERROR(deltabloom_filter_create(NULL, 1, NULL, &error), "bytes is null");
   CHECK_ERROR(
-      deltabloom_range_builder_add_question(ranges, NULL, 1, "b", 1, &error),
+      deltabloom_range_builder_add_sample(ranges, NULL, 1, "b", 1, 1, &error),
       "lower is null");
   CHECK(size == 0);
   deltabloom_options_set_bits_per_key(NULL, 1);
@@ -144,8 +144,8 @@ static void CheckRanges(void) {
   char* error = NULL;
   deltabloom_range_builder_t* const builder =
       deltabloom_range_builder_create(16, 16, &error);
-  deltabloom_range_builder_add_question(builder, "000140", 6, "000150", 6,
-                                        &error);
+  deltabloom_range_builder_add_sample(builder, "000140", 6, "000150", 6, 1,
+                                      &error);
   char key[16];
   char next[16];
   for (int i = 0; i < kKeys; ++i) {

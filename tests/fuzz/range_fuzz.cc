@@ -23,7 +23,10 @@ void AskPart(std::string_view bytes, const Bounds& bounds) {
       const bool may_match = part.MayMatch(lower, upper);
       Check(may_match || (lower < upper && !part.AlwaysMatches()));
     }
-    Check(!part.HasKeyFrom(lower) || !part.AlwaysMatches());
+    const bool may_match = part.MayMatch(lower, std::nullopt);
+    Check(may_match || !part.AlwaysMatches());
+    Check(!part.HasKeyFrom(lower) || (may_match && !part.AlwaysMatches()));
+    Check(!part.HasKeyBelow(lower) || !part.AlwaysMatches());
   }
   const std::string description = part.Describe();
   Check(!description.empty() && description.find('\n') == std::string::npos);
@@ -58,12 +61,13 @@ void AskBytes(Input* input, const Bounds& bounds) {
   AskSealed(whole);
 }
 
-// Sample questions of the bounds, fixed cuts, or those of other keys.
+// Samples of the bounds, fixed cuts, or those of other keys.
 void Choose(uint8_t how, const Bounds& bounds, RangePartBuilder* builder) {
   if (how % 4 == 1) {
     for (const std::string& lower : bounds) {
-      for (const std::string& upper : bounds)
-        builder->AddQuestion(lower, upper);
+      for (const std::string& upper : bounds) {
+        builder->AddSample(lower, upper, how / 32.0 - 1);
+      }
     }
   } else if (how % 4 >= 2) {
     range::Cut cut, delimiter;
@@ -110,7 +114,9 @@ void Build(Input* input, bool numbers, Bounds bounds) {
     const std::string& upper = bounds[(i * 7 + 1) % bounds.size()];
     const auto next = std::lower_bound(keys.begin(), keys.end(), lower);
     if (next != keys.end() && *next < upper) Check(part.MayMatch(lower, upper));
+    if (next != keys.end()) Check(part.MayMatch(lower, std::nullopt));
     Check(!part.HasKeyFrom(lower) || next != keys.end());
+    Check(!part.HasKeyBelow(lower) || next != keys.begin());
   }
 }
 

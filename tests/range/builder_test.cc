@@ -2,6 +2,7 @@
 // change.
 
 #include <algorithm>
+#include <cmath>
 
 #include "tests/range/subject.h"
 #include "tests/util/replaced_new.h"
@@ -98,7 +99,7 @@ TEST(RangeBuilder, WorkedExample) {
   EXPECT_EQ(part, expected) << testing::PrintToString(part);
 }
 
-// Cuts that questions chose come first for keys alike, and leave room for those
+// Cuts that samples chose come first for keys alike, and leave room for those
 // that other keys need.
 TEST(RangeBuilder, LearnedCutsOfOtherKeys) {
   const auto group = [](uint64_t i) { return "u" + std::to_string(i) + '/'; };
@@ -125,7 +126,7 @@ TEST(RangeBuilder, LearnedCutsOfOtherKeys) {
   };
   RangePartBuilder asked(10), alone(10), after(10);
   for (uint64_t i = 1; i < 400; i += 2) {
-    asked.AddQuestion(group(i), NextPrefix(group(i)));
+    asked.AddSample(group(i), NextPrefix(group(i)));
   }
   const std::string learned = part_of(&asked, group);
   const auto cuts = RangePart(learned).LearnedCuts();
@@ -187,29 +188,29 @@ TEST(RangeBuilder, SizesOfFewKeys) {
   }
 }
 
-// Equal keys and questions give equal bytes, however the questions come.
-TEST(RangeBuilder, QuestionsDecide) {
+// Equal keys and samples give equal bytes, however the samples come.
+TEST(RangeBuilder, SamplesDecide) {
   const std::vector<std::string> paths = Paths(5000);
   const KeySet keys(paths.begin(), paths.end());
-  Questions questions;
+  Samples samples;
   for (int i = 0; i < 99; ++i) {
     const std::string path = "https://" + std::to_string(10 + i % 40) +
                              ".org/" + std::to_string(100 + i) + "/";
-    questions.emplace_back(path, NextPrefix(path));
+    samples.emplace_back(path, NextPrefix(path));
   }
-  const std::string part = PartOf(keys, 10, questions);
+  const std::string part = PartOf(keys, 10, samples);
   EXPECT_NE(part, PartOf(keys, 10));
-  EXPECT_EQ(part, PartOf(keys, 10, questions));
+  EXPECT_EQ(part, PartOf(keys, 10, samples));
   EXPECT_LT(part.size(), PartOf(keys, 10).size());
-  std::reverse(questions.begin(), questions.end());
-  EXPECT_EQ(part, PartOf(keys, 10, questions));
+  std::reverse(samples.begin(), samples.end());
+  EXPECT_EQ(part, PartOf(keys, 10, samples));
   const RangePart range(part);
-  for (const auto& [lower, upper] : questions) {
+  for (const auto& [lower, upper] : samples) {
     EXPECT_FALSE(range.MayMatch(lower, upper)) << lower << range.Describe();
   }
   // Under a seed other bytes, the same answers to those who know it.
   const internal::SipHashKey seed{1, 2};
-  const std::string seeded = PartOf(keys, 10, questions, &seed);
+  const std::string seeded = PartOf(keys, 10, samples, &seed);
   EXPECT_EQ(seeded.size(), part.size());
   EXPECT_NE(seeded, part);
   for (const std::string& key : keys) {
@@ -217,8 +218,35 @@ TEST(RangeBuilder, QuestionsDecide) {
   }
 }
 
-// Few groups have the smaller numbers, and no question is about one.
-TEST(RangeBuilder, QuestionsOfSeveralSizesStandForSmallerOnes) {
+// A sample of weight 3 counts as three; open ones and those without weight do
+// not count.
+TEST(RangeBuilder, WeightsOfSamples) {
+  const std::vector<std::string> paths = Paths(5000);
+  RangePartBuilder weighed(10), repeated(10);
+  for (int i = 0; i < 60; ++i) {
+    const std::string path = "https://" + std::to_string(10 + i % 40) + ".org/";
+    const std::string group = path + std::to_string(100 + i) + "/";
+    weighed.AddSample(group, NextPrefix(group), 3);
+    for (int n = 0; n < 3; ++n) {
+      repeated.AddSample(group, NextPrefix(group));
+    }
+    weighed.AddSample(path + "~", std::nullopt);
+    for (const double none : {0.0, -1.0, std::nan("")}) {
+      weighed.AddSample(path, NextPrefix(path), none);
+    }
+  }
+  std::string parts[2];
+  for (const std::string& path : paths) {
+    weighed.AddKey(path);
+    repeated.AddKey(path);
+  }
+  EXPECT_TRUE(weighed.Finish(&parts[0]) && repeated.Finish(&parts[1]));
+  EXPECT_EQ(parts[0], parts[1]);
+  EXPECT_TRUE(weighed.Learned());
+}
+
+// Few groups have the smaller numbers, and no sample is about one.
+TEST(RangeBuilder, SamplesOfSeveralSizesStandForSmallerOnes) {
   const auto group = [](uint64_t i) {
     const std::string digits = std::to_string(i);
     return static_cast<char>(digits.size()) + digits;
@@ -227,11 +255,11 @@ TEST(RangeBuilder, QuestionsOfSeveralSizesStandForSmallerOnes) {
   for (uint64_t i = 0; i < 60'000; i += 2) {
     keys.insert(group(i) + BigEndian(i % 7));
   }
-  Questions questions;
+  Samples samples;
   for (uint64_t i = 1001; i < 60'000; i += 200) {
-    questions.emplace_back(group(i), NextPrefix(group(i)));
+    samples.emplace_back(group(i), NextPrefix(group(i)));
   }
-  const std::string part = PartOf(keys, 16, questions);
+  const std::string part = PartOf(keys, 16, samples);
   int passed = 0;
   for (uint64_t i = 101; i < 1000; i += 2) {
     passed += RangePart(part).MayMatch(group(i), NextPrefix(group(i)));
@@ -239,13 +267,13 @@ TEST(RangeBuilder, QuestionsOfSeveralSizesStandForSmallerOnes) {
   EXPECT_LE(passed, 10) << RangePart(part).Describe();
 }
 
-// Partitions are too small to choose by the questions among their own keys.
-TEST(RangeBuilder, PartsOfOneTableShareQuestions) {
+// Partitions are too small to choose by the samples among their own keys.
+TEST(RangeBuilder, PartsOfOneTableShareSamples) {
   RangePartBuilder builder(10);
   builder.ShareRanges();
   for (uint64_t i = 0; i < 256; ++i) {
     // Most parts have none among their keys.
-    builder.AddQuestion(BigEndian(20 * i + 1), BigEndian(20 * i + 2));
+    builder.AddSample(BigEndian(20 * i + 1), BigEndian(20 * i + 2));
   }
   std::vector<std::string> parts(100);
   for (uint64_t i = 0; i < 20'000; ++i) {
@@ -294,23 +322,23 @@ TEST(RangeBuilder, CutsGetAllBitsThatFit) {
 TEST(RangeBuilder, MemoryIsWhatItSays) {
   const auto check = [](const std::vector<std::string>& keys, double bits,
                         std::vector<internal::range::Cut> cuts,
-                        size_t questions = 0) {
+                        size_t samples = 0) {
     std::string part;
     part.reserve(keys.size() * 3);
     const size_t before = LiveBytes();
     ResetPeak();
     RangePartBuilder builder(bits);
     builder.SetCuts(std::move(cuts));
-    for (size_t i = 0; i < questions; ++i) {
-      const std::string& key = keys[i * keys.size() / questions];
-      builder.AddQuestion(key + '\1', key + '\2');
+    for (size_t i = 0; i < samples; ++i) {
+      const std::string& key = keys[i * keys.size() / samples];
+      builder.AddSample(key + '\1', key + '\2');
     }
     for (const std::string& key : keys) builder.AddKey(key);
     const uint64_t said = builder.EstimatedBuildBytes();
     EXPECT_TRUE(builder.Finish(&part));
     const size_t peak = PeakBytes() - before;
     EXPECT_LE(peak, said + said / 8) << keys[0];
-    EXPECT_GE(peak, said / (questions == 0 ? 2 : 3)) << keys[0];
+    EXPECT_GE(peak, said / (samples == 0 ? 2 : 3)) << keys[0];
   };
   for (const auto& keys :
        {Integers(200'000), Paths(200'000), Hashes(200'000)}) {

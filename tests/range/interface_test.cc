@@ -32,10 +32,10 @@ TEST(RangeFilter, BuildsAndAsks) {
   EXPECT_EQ(other.Describe(), "damaged or of another version");
 }
 
-TEST(RangeFilter, LearnsFromQuestions) {
+TEST(RangeFilter, LearnsFromSamples) {
   RangeFilterBuilder builder({8, 1024, {}});
   for (uint64_t i = 0; i < 50; ++i) {
-    builder.AddQuestion(BigEndian(2 * i + 1), BigEndian(2 * i + 2));
+    builder.AddSample(BigEndian(2 * i + 1), BigEndian(2 * i + 2));
   }
   for (uint64_t i = 0; i < 5000; ++i) {
     builder.AddKey(BigEndian(2 * (i / 5)) + BigEndian(i * i));
@@ -93,13 +93,13 @@ TEST(RangeFilter, PrefixesByHand) {
     EXPECT_EQ(again, written);
   }
 
-  // Integers, which would be stored as numbers, and a question that would
+  // Integers, which would be stored as numbers, and a sample that would
   // choose another prefix.
   RangeFilterOptions options;
   options.bits_per_key = 12;
   options.range_prefixes = "6,7";
   RangeFilterBuilder builder(options);
-  builder.AddQuestion(BigEndian(1), BigEndian(2));
+  builder.AddSample(BigEndian(1), BigEndian(2));
   for (uint64_t i = 0; i < 1000; ++i) builder.AddKey(BigEndian(i << 9));
   std::string bytes;
   ASSERT_TRUE(builder.Finish(&bytes));

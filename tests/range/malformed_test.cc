@@ -40,7 +40,9 @@ bool AlwaysMatches(const std::string& part) {
   if (!range.AlwaysMatches()) return false;
   EXPECT_TRUE(range.MayMatch("", "\xff"));
   EXPECT_TRUE(range.MayMatch("zzz", "zzzz"));
+  EXPECT_TRUE(range.MayMatch("zzz", std::nullopt));
   EXPECT_FALSE(range.HasKeyFrom(""));
+  EXPECT_FALSE(range.HasKeyBelow("zzz"));
   return true;
 }
 
@@ -199,7 +201,9 @@ TEST(RangeMalformed, ChangedBytesAreReadWithinBounds) {
       range.MayMatch("", "\xff");
       const uint64_t number = random.Next();
       range.MayMatch(BigEndian(number), BigEndian(number + 1000));
+      range.MayMatch(text, std::nullopt);
       range.HasKeyFrom(text);
+      range.HasKeyBelow(text);
       range.Describe();
     }
   }

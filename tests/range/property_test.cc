@@ -33,20 +33,35 @@ std::vector<internal::range::Cut> RandomCuts(const KeyKind& kind,
   return cuts;
 }
 
+// What the part says of all keys from the bound on, and of all below it, is
+// true; of numbers it knows everything.
+void CheckEnds(const RangePart& range, const std::vector<std::string>& keys,
+               const std::string& bound) {
+  const bool any_from = bound <= keys.back();
+  const bool any_below = keys.front() < bound;
+  EXPECT_TRUE(range.MayMatch(bound, std::nullopt) || !any_from);
+  EXPECT_TRUE(any_from || !range.HasKeyFrom(bound));
+  EXPECT_TRUE(any_below || !range.HasKeyBelow(bound));
+  if (range.Describe().substr(0, 7) != "numbers") return;
+  EXPECT_EQ(range.MayMatch(bound, std::nullopt), any_from);
+  EXPECT_EQ(range.HasKeyFrom(bound), any_from);
+  EXPECT_EQ(range.HasKeyBelow(bound), any_below);
+}
+
 // Returns how many of the empty ranges were answered with no.
 uint64_t CheckAnswers(const KeySet& set, const KeyKind& kind, double bits,
                       Random* random) {
   const std::vector<std::string> keys(set.begin(), set.end());
   // Learned from ranges of the same kind or from none, seeded or not.
-  Questions questions;
+  Samples samples;
   for (uint64_t n = 64 * random->Below(3); n > 0; --n) {
-    questions.push_back(RangeNear(keys, kind, random));
+    samples.push_back(RangeNear(keys, kind, random));
   }
   const internal::SipHashKey seed_key{random->Next(), random->Next()};
   const auto* seed = random->Below(2) == 0 ? &seed_key : nullptr;
   const bool fixed = random->Below(4) == 0;
   const std::string part = PartOf(
-      set, bits, questions, seed,
+      set, bits, samples, seed,
       fixed ? RandomCuts(kind, random) : std::vector<internal::range::Cut>());
   const RangePart range(part, seed);
   EXPECT_LE(part.size(), internal::MaxRangePartSize(keys.size(), bits));
@@ -80,7 +95,11 @@ uint64_t CheckAnswers(const KeySet& set, const KeyKind& kind, double bits,
     }
     no += may_match ? 0 : 1;
     EXPECT_TRUE(range.MayMatch(upper, lower));
-    EXPECT_TRUE(!range.HasKeyFrom(lower) || lower <= keys.back());
+    CheckEnds(range, keys, lower);
+  }
+  for (const std::string& key : {keys.front(), keys.back()}) {
+    CheckEnds(range, keys, key);
+    CheckEnds(range, keys, key + '\0');
   }
   return no;
 }
@@ -109,7 +128,7 @@ TEST_F(RangeProperty, Partitions) {
     internal::RangePartBuilder builder(10);
     for (int i = 0; i < 99; ++i) {
       const auto [lower, upper] = RangeNear(keys, kind, &random_);
-      builder.AddQuestion(lower, upper);
+      builder.AddSample(lower, upper);
     }
     std::map<std::string, std::string> parts;  // by last key
     for (const std::string& key : keys) {
@@ -150,6 +169,12 @@ TEST(RangeOutside, IsKnown) {
     EXPECT_TRUE(range.MayMatch("", "\xff"));
     EXPECT_TRUE(range.HasKeyFrom(BigEndian((9 << 20) + 2000)));
     EXPECT_FALSE(range.HasKeyFrom(BigEndian(10 << 20)));
+    EXPECT_TRUE(range.HasKeyBelow(BigEndian(10 << 20)));
+    EXPECT_FALSE(range.HasKeyBelow(BigEndian(9 << 20)));
+    // Without an upper bound the last key decides.
+    EXPECT_FALSE(range.MayMatch(BigEndian(10 << 20), std::nullopt));
+    EXPECT_TRUE(range.MayMatch(BigEndian((9 << 20) + 2990), std::nullopt));
+    EXPECT_FALSE(range.MayMatch("\xff\xff", std::nullopt));
   }
 }
 

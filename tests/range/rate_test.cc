@@ -13,7 +13,7 @@ namespace deltabloom::test {
 namespace {
 
 constexpr uint64_t kKeys = 50'000;
-constexpr int kQuestions = 40'000;
+constexpr int kLookups = 40'000;
 
 // Grafite's bound at B bits per key: l / 2^(B - 2); with a unit,
 // (l / 2^unit + 1) / 2^(B - 2).
@@ -32,7 +32,7 @@ TEST(UniformKeys, NoMoreThanTheBound) {
     const internal::RangePart range(part);
     for (const unsigned length : {1u, 4u, 16u, 64u, 1024u, 4096u}) {
       int matches = 0;
-      for (int asked = 0; asked < kQuestions;) {
+      for (int asked = 0; asked < kLookups;) {
         const uint64_t first = random.Next() >> 1;
         const std::string lower = BigEndian(first);
         const std::string upper = BigEndian(first + length);
@@ -43,9 +43,9 @@ TEST(UniformKeys, NoMoreThanTheBound) {
       const double codes = unit == 0 ? length : std::ldexp(length, -unit) + 1;
       const double part_bits = static_cast<double>(part.size()) * 8 / kKeys;
       const double bound = std::min(1.0, codes / std::exp2(part_bits - 2));
-      const double error = std::sqrt(bound * (1 - bound) / kQuestions);
+      const double error = std::sqrt(bound * (1 - bound) / kLookups);
       // Directory and header take a part of the bits.
-      EXPECT_LE(matches, kQuestions * (1.2 * bound + 5 * error))
+      EXPECT_LE(matches, kLookups * (1.2 * bound + 5 * error))
           << bits << " " << length;
     }
   }
@@ -66,22 +66,21 @@ void ExpectFewPass(const KeySet& keys, const Draw& draw_any, double with_sample,
       }
     }
   };
-  Questions questions;
-  for (int i = 0; i < 256; ++i) questions.push_back(draw());
+  Samples samples;
+  for (int i = 0; i < 256; ++i) samples.push_back(draw());
   int passed_from_keys = 0;
   for (const bool learned : {false, true}) {
-    const std::string part =
-        PartOf(keys, 10, learned ? questions : Questions());
+    const std::string part = PartOf(keys, 10, learned ? samples : Samples());
     const internal::RangePart range(part);
     int passed = 0;
-    for (int i = 0; i < kQuestions; ++i) {
+    for (int i = 0; i < kLookups; ++i) {
       const auto [lower, upper] = draw();
       passed += range.MayMatch(lower, upper) ? 1 : 0;
     }
-    EXPECT_LE(100.0 * passed / kQuestions, learned ? with_sample : from_keys)
+    EXPECT_LE(100.0 * passed / kLookups, learned ? with_sample : from_keys)
         << (learned ? "learned: " : "from keys: ") << range.Describe();
     if (!learned) passed_from_keys = passed;
-    EXPECT_LE(passed, 1.1 * passed_from_keys + kQuestions / 100)
+    EXPECT_LE(passed, 1.1 * passed_from_keys + kLookups / 100)
         << range.Describe();
   }
 }

@@ -21,17 +21,17 @@ inline bool AnyKeyIn(const KeySet& keys, const std::string& lower,
 }
 
 // Ranges to learn from.
-using Questions = std::vector<std::pair<std::string, std::string>>;
+using Samples = std::vector<std::pair<std::string, std::string>>;
 
 // Empty if the builder refuses.
 inline std::string PartOf(const KeySet& keys, double bits_per_key,
-                          const Questions& questions = {},
+                          const Samples& samples = {},
                           const internal::SipHashKey* seed = nullptr,
                           std::vector<internal::range::Cut> cuts = {}) {
   internal::RangePartBuilder builder(bits_per_key);
   builder.SetCuts(std::move(cuts));
-  for (const auto& [lower, upper] : questions) {
-    builder.AddQuestion(lower, upper);
+  for (const auto& [lower, upper] : samples) {
+    builder.AddSample(lower, upper);
   }
   if (seed != nullptr) builder.SetSeed(*seed);
   for (const std::string& key : keys) builder.AddKey(key);

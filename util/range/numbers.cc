@@ -235,6 +235,14 @@ bool Numbers::AnyCode(uint64_t first, uint64_t last) const {
   return AnyIn(first, universe_ - 1) || AnyIn(0, last - universe_);
 }
 
+Answer Numbers::Ask(std::string_view lower,
+                    std::optional<std::string_view> upper) const {
+  if (upper.has_value() ? MayMatch(lower, *upper) : HasKeyFrom(lower)) {
+    return Answer::kMayMatch;
+  }
+  return Answer::kNo;
+}
+
 bool Numbers::MayMatch(std::string_view lower, std::string_view upper) const {
   uint64_t first, end;
   if (!digits_.Below(lower, &first)) return false;
@@ -259,6 +267,11 @@ bool Numbers::MayMatch(std::string_view lower, std::string_view upper) const {
 bool Numbers::HasKeyFrom(std::string_view bound) const {
   uint64_t below;
   return digits_.Below(bound, &below) && below <= base_ + span_;
+}
+
+bool Numbers::HasKeyBelow(std::string_view bound) const {
+  uint64_t below;
+  return !digits_.Below(bound, &below) || below > base_;
 }
 
 std::string Numbers::Describe() const {

@@ -250,13 +250,14 @@ inline bool Prefixes::MayHold(const CutFilter& cut,
   return cut.filter.may_match(cut.filter, {hashed, sizeof(hashed)});
 }
 
-Answer Prefixes::Ask(std::string_view lower, std::string_view upper) const {
-  // The first key is not below its beginning, and what is larger than the
-  // beginning of the last key is larger than the key.
-  if (upper <= first_ || lower.substr(0, last_.size()) > last_) {
-    return Answer::kNo;
-  }
-  const KeyRange range(lower, upper);
+Answer Prefixes::Ask(std::string_view lower,
+                     std::optional<std::string_view> upper) const {
+  // What is larger than the beginning of the last key is larger than the key,
+  // and the first key is not below its beginning.
+  if (lower.substr(0, last_.size()) > last_) return Answer::kNo;
+  if (!upper.has_value()) return Answer::kMayMatch;
+  if (*upper <= first_) return Answer::kNo;
+  const KeyRange range(lower, *upper);
   Answer answer = Answer::kNoCut;
   for (size_t i = 0; i < cuts_count_; ++i) {
     const CutFilter& cut = cuts_[i];

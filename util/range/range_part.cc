@@ -4,6 +4,7 @@
 #include <cmath>
 #include <new>
 #include <stdexcept>
+#include <tuple>
 
 #include "util/coding.h"
 
@@ -41,22 +42,21 @@ uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key) {
 void RangePartBuilder::AddKey(std::string_view key) noexcept {
   const auto add = [&] {
     const size_t shared = range::CommonPrefix(keys_.Last(), key);
-    // A key that shares more with the last one than the next question does is
+    // A key that shares more with the last one than the next sample does is
     // smaller than that, too.
     if (shared > next_shared_) return keys_.Add(key, shared);
-    // The questions between the last key and this one are empty.
-    for (; next_ < questions_.size() && questions_[next_].first <= key;
-         ++next_) {
-      const auto& [lower, upper] = questions_[next_];
+    // The samples between the last key and this one are empty.
+    for (; next_ < samples_.size() && samples_[next_].lower <= key; ++next_) {
+      const auto& [lower, upper, weight] = samples_[next_];
       // What lies beyond the keys of this filter is not its concern.
       if (keys_.size() > 0 && lower < upper && upper <= key) {
-        empty_ranges_.push_back(
-            {lower, upper, std::string(keys_.Last()), std::string(key)});
+        empty_ranges_.push_back({lower, upper, std::string(keys_.Last()),
+                                 std::string(key), weight});
       }
     }
-    next_shared_ = next_ == questions_.size()
+    next_shared_ = next_ == samples_.size()
                        ? 0
-                       : range::CommonPrefix(questions_[next_].first, key);
+                       : range::CommonPrefix(samples_[next_].lower, key);
     return keys_.Add(key, shared);
   };
   if (gave_up_ || WithMemory(add)) return;
@@ -71,21 +71,26 @@ void RangePartBuilder::Clear() {
   next_ = next_shared_ = 0;
 }
 
-void RangePartBuilder::AddQuestion(std::string_view lower,
-                                   std::string_view upper) {
-  lower = lower.substr(0, range::kMaxCutBytes);
-  upper = upper.substr(0, range::kMaxCutBytes);
-  std::pair<std::string, std::string> question(lower, upper);
+void RangePartBuilder::AddSample(std::string_view lower,
+                                 std::optional<std::string_view> upper,
+                                 double weight) {
+  if (!upper.has_value() || !(weight > 0)) return;
+  Sample sample{std::string(lower.substr(0, range::kMaxCutBytes)),
+                std::string(upper->substr(0, range::kMaxCutBytes)), weight};
   const auto after =
-      std::upper_bound(questions_.begin(), questions_.end(), question);
-  questions_.insert(after, std::move(question));
+      std::upper_bound(samples_.begin(), samples_.end(), sample,
+                       [](const Sample& a, const Sample& b) {
+                         return std::tie(a.lower, a.upper, a.weight) <
+                                std::tie(b.lower, b.upper, b.weight);
+                       });
+  samples_.insert(after, std::move(sample));
 }
 
 size_t RangePartBuilder::EstimatedBuildBytes() const {
   // Prefixes take more than numbers, which keys may turn out to be.
   static_assert(range::kPrefixesBytesPerKey > range::kNumbersBytesPerKey);
   const uint64_t per_key = range::kPrefixesBytesPerKey + 8 * cuts_.size() +
-                           (questions_.empty() ? 0 : 16);
+                           (samples_.empty() ? 0 : 16);
   return keys_.MemorySize() + static_cast<size_t>(per_key * keys_.size());
 }
 
@@ -167,19 +172,18 @@ RangePart::RangePart(std::string_view range_part, const SipHashKey* seed) {
 }
 
 range::Answer RangePart::Ask(std::string_view lower,
-                             std::string_view upper) const {
-  if (lower >= upper) return range::Answer::kMayMatch;
-  if (const auto* const prefixes = std::get_if<range::Prefixes>(&shape_)) {
-    return prefixes->Ask(lower, upper);
-  }
-  const auto* const numbers = std::get_if<range::Numbers>(&shape_);
-  return numbers == nullptr || numbers->MayMatch(lower, upper)
-             ? range::Answer::kMayMatch
-             : range::Answer::kNo;
+                             std::optional<std::string_view> upper) const {
+  if (upper.has_value() && lower >= *upper) return range::Answer::kMayMatch;
+  return std::visit([&](const auto& s) { return s.Ask(lower, upper); }, shape_);
 }
 
 bool RangePart::HasKeyFrom(std::string_view bound) const {
   return std::visit([&](const auto& s) { return s.HasKeyFrom(bound); }, shape_);
+}
+
+bool RangePart::HasKeyBelow(std::string_view bound) const {
+  return std::visit([&](const auto& s) { return s.HasKeyBelow(bound); },
+                    shape_);
 }
 
 std::vector<range::Cut> RangePart::LearnedCuts() const {

@@ -44,17 +44,20 @@ class RangePartBuilder {
                             uint64_t range_length = range::kRangeLength)
       : bits_per_key_(bits_per_key), range_length_(range_length) {}
 
-  // A sample of a range, of which 128 bytes of each bound count. REQUIRES: no
-  // key was added. Stays for all parts.
-  void AddQuestion(std::string_view lower, std::string_view upper);
+  // Adds a range that was looked up, of which 128 bytes of each bound count.
+  // One of weight 2 counts as two. An open range says nothing about cuts and is
+  // ignored, as is one whose weight is not positive. REQUIRES: no key was
+  // added. Samples stay for all parts.
+  void AddSample(std::string_view lower, std::optional<std::string_view> upper,
+                 double weight = 1);
   // The parts are those of partitions of one table: each is chosen by the empty
   // ranges of those before it as well.
   void ShareRanges() { shares_ranges_ = true; }
-  // Cuts for keys of any form; questions then have no effect. REQUIRES: no key
+  // Cuts for keys of any form; samples then have no effect. REQUIRES: no key
   // was added. Stay, too.
   void SetCuts(std::vector<range::Cut> cuts) { cuts_ = std::move(cuts); }
-  // The cuts that questions chose for other keys, of which some may be like
-  // these: without questions they count more than others. Stay, too.
+  // The cuts that samples chose for other keys, of which some may be like
+  // these: without samples they count more than others. Stay, too.
   void SetLearnedCuts(std::vector<range::Cut> cuts) {
     learned_cuts_ = std::move(cuts);
   }
@@ -72,7 +75,7 @@ class RangePartBuilder {
   // Appends the range part, ending in its own size, to *dst. False, and nothing
   // appended, as RangeFilterBuilder::Finish.
   bool Finish(std::string* dst) noexcept;
-  // Whether questions chose the last part.
+  // Whether samples chose the last part.
   bool Learned() const { return learned_; }
   void Clear();
 
@@ -81,8 +84,13 @@ class RangePartBuilder {
 
   double bits_per_key_;
   uint64_t range_length_;
-  // Bounds, ascending; keys are at or beyond the lower ones before `next_`.
-  std::vector<std::pair<std::string, std::string>> questions_;
+  // In the order of their bounds; keys are at or beyond the lower bounds of
+  // those before `next_`.
+  struct Sample {
+    std::string lower, upper;
+    double weight;
+  };
+  std::vector<Sample> samples_;
   size_t next_ = 0;
   size_t next_shared_ = 0;  // bytes with which it and the last key begin
   std::vector<range::EmptyRange> empty_ranges_;
@@ -103,11 +111,13 @@ class RangePart {
                      const SipHashKey* seed = nullptr);
 
   // False only if no added key k has lower <= k < upper, bytewise; true if
-  // lower >= upper.
-  bool MayMatch(std::string_view lower, std::string_view upper) const {
+  // lower >= upper. Without `upper` all keys from `lower` on are meant.
+  bool MayMatch(std::string_view lower,
+                std::optional<std::string_view> upper) const {
     return Ask(lower, upper) != range::Answer::kNo;
   }
-  range::Answer Ask(std::string_view lower, std::string_view upper) const;
+  range::Answer Ask(std::string_view lower,
+                    std::optional<std::string_view> upper) const;
 
   // False only if the key was not added; true unless the part has cuts.
   bool KeyMayMatch(std::string_view key) const {
@@ -115,19 +125,25 @@ class RangePart {
     return prefixes == nullptr || prefixes->KeyMayMatch(key);
   }
 
-  // True only if some added key k has k >= bound. What follows the last key of
-  // a partition may be in the next one.
+  // True only if some added key k has k >= bound. A part of numbers knows it
+  // for every bound, one of prefixes unless the bound begins like the last key.
   bool HasKeyFrom(std::string_view bound) const;
+  // True only if some added key k has k < bound; in the same way.
+  bool HasKeyBelow(std::string_view bound) const;
 
   // Whether these bytes can ever say no.
   bool AlwaysMatches() const { return std::holds_alternative<Unknown>(shape_); }
   std::string Describe() const;
-  // None unless questions chose them.
+  // None unless samples chose them.
   std::vector<range::Cut> LearnedCuts() const;
 
  private:
   struct Unknown {
+    range::Answer Ask(std::string_view, std::optional<std::string_view>) const {
+      return range::Answer::kMayMatch;
+    }
     bool HasKeyFrom(std::string_view) const { return false; }
+    bool HasKeyBelow(std::string_view) const { return false; }
     std::string Describe() const { return "damaged or of another version"; }
   };
 

@@ -137,6 +137,12 @@ class KeyStore {
   std::vector<uint64_t> common_bits_;
 };
 
+enum class Answer : uint8_t {
+  kNo,  // no key is in the range
+  kMayMatch,
+  kNoCut,  // may match: no cut can reject this range
+};
+
 // --- Numbers ----------------------------------------------------------------
 //
 // For keys of one size that are numbers in some base: integers, decimal digits,
@@ -166,13 +172,17 @@ class Numbers {
   // False, and nothing else may be called then, if the body breaks a rule.
   bool Parse(std::string_view body);
 
-  bool MayMatch(std::string_view lower, std::string_view upper) const;
+  // REQUIRES: lower < upper. Without `upper` the range is open.
+  Answer Ask(std::string_view lower,
+             std::optional<std::string_view> upper) const;
   bool HasKeyFrom(std::string_view bound) const;
+  bool HasKeyBelow(std::string_view bound) const;
   std::string Describe() const;
 
  private:
   static constexpr uint64_t kNowhere = ~uint64_t{0};
 
+  bool MayMatch(std::string_view lower, std::string_view upper) const;
   bool ParseCodes(std::string_view bytes);
   uint64_t UpperWord(uint64_t i) const;
   uint64_t Low(uint64_t i) const;
@@ -297,12 +307,6 @@ class PrefixesOfRange {
   char bytes_[kMaxCutBytes];
 };
 
-enum class Answer : uint8_t {
-  kNo,  // no key is in the range
-  kMayMatch,
-  kNoCut,  // may match: no cut can reject this range
-};
-
 // A view. Any bytes are safe.
 class Prefixes {
  public:
@@ -310,11 +314,16 @@ class Prefixes {
   // `seed`: of a seeded filter, else null.
   bool Parse(std::string_view body, const SipHashKey* seed);
 
-  Answer Ask(std::string_view lower, std::string_view upper) const;
+  // REQUIRES: lower < upper. Without `upper` the range is open.
+  Answer Ask(std::string_view lower,
+             std::optional<std::string_view> upper) const;
   // Queries the cut with the most bytes: it has the most distinct prefixes.
   bool KeyMayMatch(std::string_view key) const;
   bool HasKeyFrom(std::string_view bound) const {
     return bound <= std::max(first_, last_);
+  }
+  bool HasKeyBelow(std::string_view bound) const {
+    return first_ < bound.substr(0, first_.size());
   }
   // None unless a sample of ranges chose them.
   std::vector<Cut> LearnedCuts() const;

@@ -234,7 +234,7 @@ void RangeKeys::MakeBuilder(const Slice& prefix) {
     builder_.SetCuts(options_.cuts);
     builder_.SetLearnedCuts(options_.opened_cuts);
     for (const auto& [lower, upper] : questions_) {
-      builder_.AddQuestion(lower, upper);
+      builder_.AddSample(lower, upper);
     }
   });
 }
