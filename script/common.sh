@@ -62,23 +62,61 @@ check_options() {
   done
 }
 
-# Runs a command of a build; shows the end of its output if it fails, and ends.
+# Runs COMMAND, its output appended to the file LOG, and meanwhile shows WHAT, the
+# seconds so far and LOG's last line on standard error: on a terminal in one line
+# that is rewritten every second, elsewhere in a line every ten seconds.
+#
+#   with_progress WHAT LOG COMMAND...
+with_progress() {
+  local what=$1 log=$2 watcher code=0
+  shift 2
+  show_progress "$what" "$log" &
+  watcher=$!
+  # In the foreground, so that an interrupt reaches it.
+  "$@" >>"$log" 2>&1 </dev/null || code=$?
+  kill "$watcher" 2>/dev/null || true
+  wait "$watcher" 2>/dev/null || true
+  [ ! -t 2 ] || printf '\r\033[K' >&2
+  return "$code"
+}
+
+# The background part of with_progress; ends with the script.
+show_progress() {
+  local seconds=0 line
+  while kill -0 $$ 2>/dev/null; do
+    sleep 1 >/dev/null 2>&1
+    seconds=$((seconds + 1))
+    [ -t 2 ] || [ $((seconds % 10)) -eq 0 ] || continue
+    line="$1, $seconds s: $(tail -c 2000 "$2" | tr '\r' '\n' | sed '/^ *$/d' | tail -n 1 | cut -c 1-60)"
+    if [ -t 2 ]; then
+      printf '\r\033[K%s' "$line" >&2
+    else
+      echo "  $line" >&2
+    fi
+  done
+}
+
+# with_progress, with a log of its own, for a command of a build; shows the end of
+# its output if it fails, and ends.
+#
+#   quietly WHAT COMMAND...
 quietly() {
-  log=$(mktemp)
-  trap 'rm -f "$log"' EXIT
-  if ! "$@" >"$log" 2>&1; then
-    tail -n 30 "$log" >&2
+  local build_log
+  build_log=$(mktemp)
+  trap "rm -f '$build_log'" EXIT
+  if ! with_progress "$1" "$build_log" "${@:2}"; then
+    tail -n 30 "$build_log" >&2
     echo "$script: the build failed; its last lines are above" >&2
     exit 1
   fi
-  rm -f "$log"
+  rm -f "$build_log"
   trap - EXIT
 }
 
-# Builds TARGET in DIR, silently.
+# Builds TARGET in DIR, with progress on standard error.
 #
 #   build_target DIR TARGET [CMake options]
 build_target() {
-  quietly cmake -S "$top" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_TESTS=OFF "${@:3}"
-  quietly cmake --build "$1" -j "${JOBS:-$(nproc)}" --target "$2"
+  quietly "configuring" cmake -S "$top" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_TESTS=OFF "${@:3}"
+  quietly "building" cmake --build "$1" -j "${JOBS:-$(nproc)}" --target "$2"
 }

@@ -157,6 +157,11 @@ void ShowProgress(const std::string& text) {
   std::fflush(stderr);
 }
 
+void PrintStep(const std::string& text) {
+  ShowProgress("");
+  std::fprintf(stderr, "%s\n", text.c_str());
+}
+
 void ProgressBar::SetActivity(const std::string& activity) {
   const std::lock_guard<std::mutex> lock(mutex_);
   activity_ = activity;

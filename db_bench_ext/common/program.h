@@ -51,6 +51,10 @@ CLI::Option* AsList(CLI::Option* option);
 // write to the same terminal. Not thread-safe.
 void ShowProgress(const std::string& text);
 
+// A line on standard error that stays, wherever that goes: for work that takes
+// minutes without output.
+void PrintStep(const std::string& text);
+
 // A bar in the line of progress, and the current activity. Thread-safe.
 class ProgressBar {
  public:

@@ -13,6 +13,7 @@ from child import CellError, CompareError, run
 
 DONE = "LOADED.json"
 PREFIX_SIZE = 8
+TOO_FEW = re.compile(r"n is too small to fill (\d+) levels")
 PREFIX_FLAGS = [f"--prefix_size={PREFIX_SIZE}", "--keys_per_prefix=10"]
 
 # Everything that a comparison keeps equal; only the filter differs.
@@ -128,7 +129,16 @@ class Databases:
             benchmark = "filluniquerandomdeterministic"
             command += [f"--benchmarks={benchmark},levelstats", "--disable_auto_compactions=true"]
         command += PREFIX_FLAGS if prefix else []
-        output = self.run(command, self.folder / f"{path.name}.load.log", f"loading {path.name}", database)
+        what = f"loading {path.name}"
+        log = self.folder / f"{path.name}.load.log"
+        try:
+            output = self.run(command, log, what, database)
+        except CellError as error:
+            few = TOO_FEW.search(log.read_text(encoding="utf-8", errors="replace"))
+            if few:
+                raise CompareError(f"{what}: {self.settings.keys:,} keys are too few to fill {few[1]} levels; "
+                                   "raise --keys, of which the presets take 200,000 and 500,000") from error
+            raise
         figures = parse.result(output, benchmark)
         compactions = figures["histograms"].get("rocksdb.compaction.times.cpu_micros", {"sum": 0})
         facts = {

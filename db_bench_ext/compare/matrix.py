@@ -166,6 +166,14 @@ def product(filters, workloads, bits_per_key=(10,), caches=(8 * MIB,), shapes=("
     ]
 
 
+def left_out(filters, cells):
+    """(filter, workloads) for each of the filters that does not take part in all
+    workloads of the cells."""
+    workloads = list(dict.fromkeys(cell.workload for cell in cells))
+    pairs = [(one, [other.name for other in workloads if not one.takes_part_in(other)]) for one in filters]
+    return [(one, names) for one, names in pairs if names]
+
+
 def preset(name, filters):
     """(cells, keys, reads, repetitions) of a preset."""
 

@@ -18,6 +18,7 @@ namespace {
 using bench::Median;
 using bench::Mix;
 using bench::MixedNumbers;
+using bench::PrintStep;
 using bench::ShowProgress;
 using internal::HashList;
 using internal::LayoutRow;
@@ -278,6 +279,8 @@ Json StudySizes(uint64_t max_keys, uint64_t queries, uint64_t seed) {
          {20000u, 30000u, 50000u, 100000u, 300000u, 1000000u, 4000000u}) {
       if (keys > max_keys) continue;
       rows.push_back(SizeRow(keys, bits_per_key, trials, seed));
+      PrintStep("sizes: " + std::to_string(keys) + " keys at " +
+                std::to_string(bits_per_key) + " bits per key done");
     }
   }
   return rows;
@@ -295,6 +298,7 @@ Json StudyClassicRates(uint64_t max_keys, uint64_t seed) {
           std::round(1000 * WorstExcess(keys, probes, seed)) / 1000;
     }
     rows.push_back(row);
+    PrintStep("classic: " + std::to_string(keys) + " keys done");
   }
   return rows;
 }

@@ -164,6 +164,15 @@ class Cells(Case):
         self.assertEqual(filters["seekempty-10"], {"none", "rocksdb-bloom-prefix", "deltabloom-range"})
         self.assertFalse(filters["seekempty-10"] & filters["readmissing"] - {"none"})
 
+    def test_filters_that_take_no_part_are_named(self):
+        done = self.compare("--filters", "none,rocksdb-bloom,deltabloom-auto-levels",
+                            "--workloads", "readmissing,readmissing-grown,seekempty-10")  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(
+            [line.split(":")[1] for line in done.stderr.splitlines() if line.startswith("compare: ")],
+            [" rocksdb-bloom takes no part in seekempty-10",
+             " deltabloom-auto-levels takes no part in readmissing, seekempty-10"])  # fmt: skip
+
     def test_ranges_have_their_extractor_and_keys_apart(self):
         cells = self.cells("--filters", "none,deltabloom-range", "--workloads", "seekempty-1024",
                            "--bits-per-key", "18", "--keep-databases")  # fmt: skip
@@ -193,6 +202,9 @@ class Failures(Case):
             (["--workloads", "readrandom", "--shapes", "round"], "--shapes round"),
             (["--no-such-option"], "--no-such-option"),
             (["--workloads", "readmissing", "--filters", "deltabloom-auto-levels"], "readmissing-grown"),
+            (["--workloads", "readmissing,seekempty-10", "--filters", "none,deltabloom-local,deltabloom-auto-levels"],
+             "--filters deltabloom-auto-levels: takes part in none"),
+            (["--filters", "none,deltabloom-range"], "--filters deltabloom-range: takes part in none"),
         ):
             self.one_line(self.compare(*arguments), 2, word)
 
@@ -202,7 +214,7 @@ class Failures(Case):
             (self.two, "old", ("version 6.4.1", "7.0")),
             (self.two, "mute", ("does not say its version",)),
             (["--filters", "deltabloom-classic", "--plugin", "/no/plugin.so"], "", ("--plugin",)),
-            (self.two, "few", ("too few keys", "--keys")),
+            (self.two, "few", ("200,000 keys are too few to fill 5 levels", "--keys")),
         ):
             self.one_line(self.compare(*arguments, fake=fake), 1, *words)
 
