@@ -49,6 +49,11 @@ std::string_view Bytes(const char* data, size_t size, const char* name) {
   return {data, size};
 }
 
+deltabloom::FilterOptions OrDefaults(const deltabloom_options_t* options) {
+  if (options == nullptr) return {};
+  return *options;
+}
+
 deltabloom::Hash ParseHash(const char* name) {
   const std::string_view text = name == nullptr ? "murmurhash2" : name;
   if (text == "murmurhash2") return deltabloom::Hash::kMurmurHash2;
@@ -126,11 +131,8 @@ void deltabloom_options_set_max_build_bytes(deltabloom_options_t* options,
 
 deltabloom_builder_t* deltabloom_builder_create(
     const deltabloom_options_t* options, char** errptr) {
-  return CatchForC(errptr, [&] {
-    return new deltabloom_builder_t(options == nullptr
-                                        ? deltabloom::FilterOptions()
-                                        : deltabloom::FilterOptions(*options));
-  });
+  return CatchForC(
+      errptr, [&] { return new deltabloom_builder_t(OrDefaults(options)); });
 }
 
 void deltabloom_builder_destroy(deltabloom_builder_t* builder) {
@@ -287,12 +289,16 @@ unsigned char deltabloom_range_filter_may_match(
   return filter->MayMatch({lower, lower_length}, end) ? 1 : 0;
 }
 
-double deltabloom_bits_per_key_for_rate(double rate) {
-  return deltabloom::BitsPerKeyForRate(rate);
+double deltabloom_options_bits_per_key_for_rate(
+    const deltabloom_options_t* options, double rate, uint64_t keys) {
+  return deltabloom::BitsPerKeyForRate(OrDefaults(options).layout, rate, keys);
 }
 
-double deltabloom_rate_for_bits_per_key(double bits_per_key) {
-  return deltabloom::RateForBitsPerKey(bits_per_key);
+double deltabloom_options_false_positive_rate(
+    const deltabloom_options_t* options, uint64_t keys) {
+  const deltabloom::FilterOptions filter = OrDefaults(options);
+  return deltabloom::RateForBitsPerKey(filter.layout, filter.bits_per_key,
+                                       keys);
 }
 
 void deltabloom_size_for_rate(uint64_t keys, double rate, uint64_t* bits,
