@@ -2,6 +2,7 @@
 // docs/format.md, chapter "Range part", defines its bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -63,6 +64,9 @@ class RangePartBuilder {
   }
   // Prefixes are hashed under this seed. Stays, too.
   void SetSeed(const SipHashKey& seed) { seed_ = seed; }
+
+  // From now on the part takes no more bits per key than `most`.
+  void LimitBits(double most) { bits_per_key_ = std::min(bits_per_key_, most); }
 
   void AddKey(std::string_view key) noexcept;
 

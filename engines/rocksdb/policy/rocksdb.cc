@@ -15,6 +15,7 @@
 #include "engines/rocksdb/policy/caller.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/range/ranges.h"
+#include "engines/rocksdb/ranges/collector.h"
 #include "rocksdb/c.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
@@ -112,7 +113,8 @@ int internal::AddFactories(ObjectLibrary& library) {
       &library, kRangeExtractorName, [](const std::string&) {
         return std::make_unique<const RangeExtractor>();
       });
-  return 3;
+  RegisterRangeCollector(&library);
+  return 4;
 }
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(

@@ -1,0 +1,247 @@
+#include "engines/rocksdb/ranges/collector.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/ranges/property.h"
+#include "rocksdb/comparator.h"
+#include "rocksdb/utilities/options_type.h"
+#include "util/range/range_part.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using rocksdb::Slice;
+using rocksdb::Status;
+using rocksdb::UserCollectedProperties;
+
+// RocksDB only logs the Status of AddUserKey and calls Finish all the same, so
+// a collector that missed a key remembers that it has no filter.
+class RangeCollector final : public rocksdb::TablePropertiesCollector {
+ public:
+  RangeCollector(std::shared_ptr<RangesState> state, size_t timestamp_size)
+      : state_(std::move(state)),
+        timestamp_size_(timestamp_size),
+        builder_(state_->bits_per_key) {
+    failed_ = state_->bits_per_key < kLeastRangeBitsPerKey ||
+              timestamp_size > kMaxRangePropertyField ||
+              !WithoutThrowing([this] { ChooseBy(*state_); });
+  }
+
+  const char* Name() const override { return kRangePropertyName; }
+
+  Status AddUserKey(const Slice& key, const Slice& /*value*/,
+                    rocksdb::EntryType type, rocksdb::SequenceNumber /*seq*/,
+                    uint64_t /*file_size*/) override {
+    // Range tombstones come out of order, and apply whether or not the table is
+    // skipped.
+    if (failed_ || type == rocksdb::kEntryRangeDeletion) return Status::OK();
+    failed_ =
+        key.size() < timestamp_size_ || !WithoutThrowing([&] {
+          AddKey(key.ToStringView().substr(0, key.size() - timestamp_size_));
+        });
+    return Status::OK();
+  }
+
+  Status Finish(UserCollectedProperties* properties) override {
+    const bool written =
+        WithoutThrowing([&] { WriteProperty(properties); }) && size_ > 0;
+    auto& counters = state_->counters;
+    (written ? counters.filters_built : counters.tables_built_without)
+        .fetch_add(1, std::memory_order_relaxed);
+    counters.bytes_built.fetch_add(size_, std::memory_order_relaxed);
+    return Status::OK();
+  }
+
+  // For RocksDB's LOG.
+  UserCollectedProperties GetReadableProperties() const override {
+    return {{kRangePropertyName, std::to_string(size_) + " bytes"}};
+  }
+
+ private:
+  void ChooseBy(const RangesState& state) {
+    if (!state.options.cuts.empty()) {
+      builder_.SetCuts(state.options.cuts);
+    } else if (state.options.learning) {
+      for (const auto& [lower, upper] : state.sample.Get()) {
+        builder_.AddSample(lower, upper);
+      }
+      builder_.SetLearnedCuts(state.earlier_cuts.Get());
+    }
+  }
+
+  void AddKey(std::string_view key) {
+    const RegisteredTransform* const transform = state_->options.transform;
+    if (transform != nullptr) {
+      key = transform->transform.function(key, &transformed_);
+    }
+    builder_.AddKey(key);
+    ++entries_;
+    // The builder gives up if keys do not ascend bytewise.
+    const uint64_t most = state_->options.max_build_bytes;
+    failed_ = builder_.KeysAdded() == 0 ||
+              (most != 0 && builder_.EstimatedBuildBytes() > most);
+    if (failed_) builder_.Clear();
+  }
+
+  void WriteProperty(UserCollectedProperties* properties) {
+    const uint64_t keys = builder_.KeysAdded();
+    if (failed_ || keys == 0) return;
+    RangeProperty property;
+    property.timestamp_size = timestamp_size_;
+    if (state_->options.transform != nullptr) {
+      property.transform = state_->options.transform->text;
+    }
+    property.entries = entries_;
+    std::string bytes = RangePropertyHeader(property);
+    const double bits_that_fit =
+        8 * static_cast<double>(state_->options.max_table_bytes) /
+        static_cast<double>(keys);
+    if (bits_that_fit < kLeastRangeBitsPerKey) return builder_.Clear();
+    builder_.LimitBits(bits_that_fit);
+    if (!builder_.Finish(&bytes)) return;
+    const size_t size = bytes.size();
+    properties->emplace(kRangePropertyName, std::move(bytes));
+    size_ = size;
+  }
+
+  const std::shared_ptr<RangesState> state_;
+  const size_t timestamp_size_;
+  RangePartBuilder builder_;
+  KeyScratch transformed_;
+  uint64_t entries_ = 0;
+  bool failed_ = false;
+  size_t size_ = 0;  // of the property; 0: there is none
+};
+
+// Options by which OPTIONS files configure the factory.
+struct FactoryOptions {
+  RocksDBRangeOptions ranges;
+  size_t timestamp_size = 0;
+};
+
+std::unordered_map<std::string, rocksdb::OptionTypeInfo> FactoryOptionInfos() {
+  using Type = rocksdb::OptionType;
+  using Options = FactoryOptions;
+  const auto info = [](size_t offset, Type type) {
+    return rocksdb::OptionTypeInfo(static_cast<int>(offset), type);
+  };
+  return {
+      {"bits_per_key",
+       info(offsetof(Options, ranges.bits_per_key), Type::kDouble)},
+      {"learning", info(offsetof(Options, ranges.learning), Type::kBoolean)},
+      {"range_prefixes",
+       info(offsetof(Options, ranges.range_prefixes), Type::kString)},
+      {"max_table_bytes",
+       info(offsetof(Options, ranges.max_table_bytes), Type::kUInt64T)},
+      {"max_memory",
+       info(offsetof(Options, ranges.max_memory), Type::kUInt64T)},
+      {"max_build_bytes",
+       info(offsetof(Options, ranges.max_build_bytes), Type::kUInt64T)},
+      {"key_transform",
+       info(offsetof(Options, ranges.key_transform), Type::kString)},
+      {"timestamp_size",
+       info(offsetof(Options, timestamp_size), Type::kSizeT)}};
+}
+
+class RangeCollectorFactory final
+    : public rocksdb::TablePropertiesCollectorFactory {
+ public:
+  // By name: with the defaults until its options are prepared.
+  RangeCollectorFactory()
+      : state_(std::make_shared<RangesState>(ParsedRangeOptions())),
+        by_name_(true) {
+    Register();
+  }
+
+  RangeCollectorFactory(std::shared_ptr<RangesState> state,
+                        size_t timestamp_size)
+      : state_(std::move(state)) {
+    options_.ranges = state_->options;
+    options_.timestamp_size = timestamp_size;
+    Register();
+  }
+
+  const char* Name() const override { return kRangePropertyName; }
+
+  Status PrepareOptions(const rocksdb::ConfigOptions& config) override {
+    if (by_name_) {
+      Status status = Status::MemoryLimit();
+      WithoutThrowing([&] { status = MakeState(); });
+      if (!status.ok()) return status;
+    }
+    return TablePropertiesCollectorFactory::PrepareOptions(config);
+  }
+
+  rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(
+      Context /*context*/) override {
+    // RocksDB uses the result without a check before 9.x.
+    return new RangeCollector(state_, options_.timestamp_size);
+  }
+
+ private:
+  void Register() {
+    static const auto& infos = *new auto(FactoryOptionInfos());
+    RegisterOptions("DeltabloomRangeOptions", &options_, &infos);
+  }
+
+  Status MakeState() {
+    ParsedRangeOptions parsed;
+    const std::string error = parsed.Set(options_.ranges);
+    if (!error.empty()) {
+      return Status::InvalidArgument(std::string(kRangePropertyName) + ": " +
+                                     error);
+    }
+    state_ = std::make_shared<RangesState>(parsed);
+    by_name_ = false;
+    return Status::OK();
+  }
+
+  FactoryOptions options_;
+  std::shared_ptr<RangesState> state_;
+  bool by_name_ = false;  // and its options are not prepared yet
+};
+
+}  // namespace
+
+std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>
+NewRangeCollectorFactory(std::shared_ptr<RangesState> state,
+                         size_t timestamp_size) {
+  return std::make_shared<RangeCollectorFactory>(std::move(state),
+                                                 timestamp_size);
+}
+
+void ReplaceRangeCollector(
+    std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> factory,
+    rocksdb::ColumnFamilyOptions* family) {
+  auto& factories = family->table_properties_collector_factories;
+  const auto ours =
+      std::find_if(factories.begin(), factories.end(), [](const auto& other) {
+        return other != nullptr &&
+               std::string_view(other->Name()) == kRangePropertyName;
+      });
+  if (ours == factories.end()) {
+    factories.push_back(std::move(factory));
+  } else {
+    *ours = std::move(factory);
+  }
+}
+
+void RegisterRangeCollector(rocksdb::ObjectLibrary* library) {
+  using Factory = rocksdb::TablePropertiesCollectorFactory;
+  library->AddFactory<Factory>(
+      kRangePropertyName,
+      [](const std::string& /*uri*/, std::unique_ptr<Factory>* guard,
+         std::string* error) {
+        if (!WithoutThrowing(
+                [&] { *guard = std::make_unique<RangeCollectorFactory>(); })) {
+          *error = kOutOfMemory;
+        }
+        return guard->get();
+      });
+}
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,26 @@
+// Builds the range filter of a table while RocksDB writes it.
+#pragma once
+
+#include <memory>
+
+#include "engines/rocksdb/ranges/state.h"
+#include "rocksdb/options.h"
+#include "rocksdb/table_properties.h"
+#include "rocksdb/utilities/object_registry.h"
+
+namespace deltabloom::internal {
+
+// `timestamp_size`: of the comparator.
+std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>
+NewRangeCollectorFactory(std::shared_ptr<RangesState> state,
+                         size_t timestamp_size);
+
+// Puts the factory into *family, in the place of one of the same name.
+void ReplaceRangeCollector(
+    std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> factory,
+    rocksdb::ColumnFamilyOptions* family);
+
+// Makes the collector known by its name, for OPTIONS files.
+void RegisterRangeCollector(rocksdb::ObjectLibrary* library);
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,365 @@
+#include "engines/rocksdb/ranges/iterator.h"
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/ranges/property.h"
+#include "rocksdb/table_properties.h"
+#include "util/range/range_part.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using rocksdb::Comparator;
+using rocksdb::ReadOptions;
+using rocksdb::Slice;
+using rocksdb::Status;
+using rocksdb::TableProperties;
+
+using TableFilter = std::function<bool(const TableProperties&)>;
+
+// ReadOptions::table_filter is a function up to RocksDB 11.8 and a pointer to
+// one from then on; `filter` must live as long as the options.
+template <typename Field>
+void SetTableFilter(Field* field, const TableFilter* filter) {
+  if constexpr (std::is_pointer_v<Field>) {
+    *field = filter;
+  } else {
+    *field = [filter](const TableProperties& table) {
+      return (*filter)(table);
+    };
+  }
+}
+
+template <typename Field>
+TableFilter CopyOf(const Field& field) {
+  if constexpr (std::is_pointer_v<Field>) {
+    return field == nullptr ? TableFilter() : *field;
+  } else {
+    return field;
+  }
+}
+
+// What a scan counts; a scan is made and destroyed often, so that its counts
+// reach the shared counters in one go.
+struct ScanCounts {
+  uint64_t tables = 0;
+  uint64_t rejected = 0;
+  uint64_t passed = 0;
+  uint64_t without_cut = 0;
+  uint64_t without_filter = 0;
+};
+
+void Add(std::atomic<uint64_t>* counter, uint64_t count) {
+  if (count != 0) counter->fetch_add(count, std::memory_order_relaxed);
+}
+
+// The bounds of a scan, which RocksDB has pointers to.
+class Bounds {
+ public:
+  // Those of the request and of `options`, whichever are narrower.
+  Bounds(const ReadOptions& options, const ScanRequest& request)
+      : comparator_(request.comparator),
+        lower_(Narrower(request.lower, options.iterate_lower_bound, 1)),
+        has_upper_(request.upper.has_value() ||
+                   options.iterate_upper_bound != nullptr) {
+    if (request.upper.has_value()) {
+      upper_ = Narrower(*request.upper, options.iterate_upper_bound, -1);
+    } else if (has_upper_) {
+      upper_ = options.iterate_upper_bound->ToString();
+    }
+    lower_slice_ = lower_;
+    upper_slice_ = upper_;
+  }
+  Bounds(const Bounds&) = delete;
+  Bounds& operator=(const Bounds&) = delete;
+
+  const Slice& lower() const { return lower_slice_; }
+  // Null: there is none.
+  const Slice* upper() const { return has_upper_ ? &upper_slice_ : nullptr; }
+
+  // Whether no key can be between them.
+  bool Empty() const { return has_upper_ && Compare(lower_, upper_) >= 0; }
+
+  // Whether `key` is the lower bound or comes before it.
+  bool IsAtFront(const Slice& key) const { return Compare(key, lower_) <= 0; }
+
+ private:
+  int Compare(const Slice& a, const Slice& b) const {
+    return comparator_->CompareWithoutTimestamp(a, false, b, false);
+  }
+
+  // `bound`, or `other` if that is larger (sign 1) or smaller (sign -1).
+  std::string Narrower(std::string_view bound, const Slice* other,
+                       int sign) const {
+    const Slice slice(bound.data(), bound.size());
+    return other != nullptr && sign * Compare(*other, slice) > 0
+               ? other->ToString()
+               : slice.ToString();
+  }
+
+  const Comparator* const comparator_;
+  std::string lower_, upper_;
+  bool has_upper_;
+  Slice lower_slice_, upper_slice_;
+};
+
+// Wraps RocksDB's iterator with both bounds and a table filter.
+//
+// In a level RocksDB opens a table after the other until one has an entry,
+// forward up to the first table beyond the upper bound, but backward it does
+// not stop at the lower bound (LevelIterator::SkipEmptyFileBackward). So while
+// the scan moves backward, a table whose keys all precede the lower bound is
+// let through: its last key ends the walk. Without it a backward scan would
+// open every table of a level before the bounds.
+//
+// A table that is skipped stays so for later seeks, which is why bounds are
+// fixed, and set on both sides.
+class ScanIterator final : public rocksdb::Iterator {
+ public:
+  ScanIterator(std::shared_ptr<RangesState> state, const ReadOptions& options,
+               const ScanRequest& request)
+      : state_(std::move(state)),
+        bounds_(options, request),
+        callers_filter_(CopyOf(options.table_filter)),
+        filter_([this](const TableProperties& table) {
+          return MayHoldKeys(table);
+        }),
+        comparator_(*request.comparator),
+        order_fits_(state_->OrderFits(comparator_)),
+        looks_from_front_(!options.prefix_same_as_start && !options.tailing) {
+    const RegisteredTransform* const transform = state_->options.transform;
+    if (transform == nullptr) {
+      asked_lower_ = bounds_.lower().ToStringView();
+      if (bounds_.upper() != nullptr) {
+        asked_upper_ = bounds_.upper()->ToStringView();
+      }
+      return;
+    }
+    KeyScratch scratch;
+    const auto map = [&](const Slice& bound) {
+      return std::string(
+          transform->transform.function(bound.ToStringView(), &scratch));
+    };
+    mapped_lower_ = map(bounds_.lower());
+    asked_lower_ = mapped_lower_;
+    if (bounds_.upper() != nullptr) {
+      mapped_upper_ = map(*bounds_.upper());
+      asked_upper_ = mapped_upper_;
+    }
+  }
+
+  ~ScanIterator() override {
+    inner_.reset();
+    if (positioned_) Report();
+  }
+
+  const Bounds& bounds() const { return bounds_; }
+
+  // Null if `make` returns null.
+  void MakeInner(const RocksDBRanges::MakeIterator& make,
+                 const ReadOptions& options, bool* refused) {
+    ReadOptions with = options;
+    with.iterate_lower_bound = &bounds_.lower();
+    with.iterate_upper_bound = bounds_.upper();
+    SetTableFilter(&with.table_filter, &filter_);
+    inner_.reset(make(with));
+    if (inner_ == nullptr || !inner_->status().IsInvalidArgument()) return;
+    // RocksDB may refuse table filters, or something else about the options.
+    with.table_filter = options.table_filter;
+    inner_.reset(make(with));
+    *refused = inner_ != nullptr && inner_->status().ok();
+    looks_from_front_ = false;
+  }
+  bool HasInner() const { return inner_ != nullptr; }
+
+  bool Valid() const override { return inner_->Valid(); }
+  Slice key() const override { return inner_->key(); }
+  Slice value() const override { return inner_->value(); }
+  Slice timestamp() const override { return inner_->timestamp(); }
+  Status status() const override { return inner_->status(); }
+  Status GetProperty(std::string name, std::string* value) override {
+    return inner_->GetProperty(std::move(name), value);
+  }
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(7, 7, 0)
+  const rocksdb::WideColumns& columns() const override {
+    return inner_->columns();
+  }
+#endif
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(9, 8, 0)
+  bool PrepareValue() override { return inner_->PrepareValue(); }
+#endif
+
+  void SeekToFirst() override {
+    backward_ = false;
+    inner_->SeekToFirst();
+    NoteSeek(/*from_front=*/true);
+  }
+
+  void Seek(const Slice& target) override {
+    backward_ = false;
+    inner_->Seek(target);
+    NoteSeek(bounds_.IsAtFront(target));
+  }
+
+  void Next() override {
+    backward_ = false;
+    inner_->Next();
+  }
+
+  void SeekToLast() override {
+    if (!MayHaveKeys()) return;
+    backward_ = true;
+    inner_->SeekToLast();
+    NoteSeek(/*from_front=*/false);
+  }
+
+  void SeekForPrev(const Slice& target) override {
+    if (!MayHaveKeys()) return;
+    backward_ = true;
+    inner_->SeekForPrev(target);
+    NoteSeek(/*from_front=*/false);
+  }
+
+  void Prev() override {
+    backward_ = true;
+    inner_->Prev();
+  }
+
+  Status Refresh() override { return Refreshed(inner_->Refresh()); }
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(8, 7, 0)
+  Status Refresh(const rocksdb::Snapshot* snapshot) override {
+    return Refreshed(inner_->Refresh(snapshot));
+  }
+#endif
+
+ private:
+  // Leaves the iterator without a position if there is no key.
+  bool MayHaveKeys() {
+    if (!looks_from_front_ || found_) return true;
+    SeekToFirst();
+    // With an error, such as kBlockCacheTier has, nothing is known.
+    return inner_->Valid() || !inner_->status().ok();
+  }
+
+  void NoteSeek(bool from_front) {
+    positioned_ = true;
+    if (inner_->Valid()) {
+      found_ = true;
+    } else if (from_front && inner_->status().ok()) {
+      known_empty_ = !found_;
+    }
+  }
+
+  Status Refreshed(Status status) {
+    found_ = false;
+    known_empty_ = false;
+    return status;
+  }
+
+  // The table filter: false skips the table.
+  bool MayHoldKeys(const TableProperties& table) {
+    if (callers_filter_ && !callers_filter_(table)) return false;
+    ++counts_.tables;
+    // Never destroyed: scans may outlive static objects.
+    static const auto& name = *new std::string(kRangePropertyName);
+    const auto found = table.user_collected_properties.find(name);
+    RangeProperty property;
+    if (found == table.user_collected_properties.end() ||
+        !ParseRangeProperty(found->second, &property) ||
+        !IsOfThisOrder(property, table)) {
+      ++counts_.without_filter;
+      return true;
+    }
+    const RangePart filter(property.filter);
+    if (filter.AlwaysMatches()) {
+      ++counts_.without_filter;
+      return true;
+    }
+    if (state_->options.learning && state_->sample.Empty()) {
+      state_->earlier_cuts.Note(filter, property.filter.size());
+    }
+    return MayMatch(filter);
+  }
+
+  bool MayMatch(const RangePart& filter) {
+    const range::Answer answer = filter.Ask(asked_lower_, asked_upper_);
+    if (answer == range::Answer::kNo) {
+      if (backward_ && !filter.HasKeyFrom(asked_lower_)) return true;
+      ++counts_.rejected;
+      return false;
+    }
+    if (answer == range::Answer::kNoCut) ++counts_.without_cut;
+    ++counts_.passed;
+    return true;
+  }
+
+  bool IsOfThisOrder(const RangeProperty& property,
+                     const TableProperties& table) const {
+    const RegisteredTransform* const transform = state_->options.transform;
+    const std::string_view transform_name =
+        transform == nullptr ? std::string_view() : transform->text;
+    return order_fits_ && property.transform == transform_name &&
+           property.timestamp_size == comparator_.timestamp_size() &&
+           table.comparator_name == comparator_.Name() &&
+           // The collector has seen every entry.
+           property.entries + table.num_range_deletions == table.num_entries;
+  }
+
+  void Report() {
+    RangeCounters& counters = state_->counters;
+    Add(&counters.scans, 1);
+    Add(&counters.empty_scans, known_empty_ ? 1 : 0);
+    Add(&counters.tables, counts_.tables);
+    Add(&counters.tables_rejected, counts_.rejected);
+    if (known_empty_) Add(&counters.tables_passed_for_nothing, counts_.passed);
+    Add(&counters.tables_without_cut, counts_.without_cut);
+    Add(&counters.tables_without_filter, counts_.without_filter);
+    if (!state_->options.learning || !asked_upper_.has_value() ||
+        asked_lower_ >= *asked_upper_) {
+      return;
+    }
+    state_->sample.Note(known_empty_ && counts_.passed > 0
+                            ? ScanSample::Kind::kPassedForNothing
+                            : ScanSample::Kind::kOther,
+                        asked_lower_, *asked_upper_);
+  }
+
+  const std::shared_ptr<RangesState> state_;
+  const Bounds bounds_;
+  // The bounds as filters have them.
+  std::string mapped_lower_, mapped_upper_;
+  std::string_view asked_lower_;
+  std::optional<std::string_view> asked_upper_;
+  const TableFilter callers_filter_;
+  const TableFilter filter_;
+  const Comparator& comparator_;
+  const bool order_fits_;
+  std::unique_ptr<rocksdb::Iterator> inner_;
+  // Whether moves from the end first look for keys from the front.
+  bool looks_from_front_;
+  bool backward_ = false;     // the last move
+  bool positioned_ = false;   // by some seek
+  bool found_ = false;        // some seek found a key
+  bool known_empty_ = false;  // a seek to the front found none
+  ScanCounts counts_;
+};
+
+}  // namespace
+
+std::unique_ptr<rocksdb::Iterator> NewScanIterator(
+    std::shared_ptr<RangesState> state, const RocksDBRanges::MakeIterator& make,
+    const ReadOptions& options, const ScanRequest& request, bool* refused) {
+  auto scan =
+      std::make_unique<ScanIterator>(std::move(state), options, request);
+  if (scan->bounds().Empty()) {
+    return std::unique_ptr<rocksdb::Iterator>(rocksdb::NewEmptyIterator());
+  }
+  scan->MakeInner(make, options, refused);
+  if (!scan->HasInner()) return nullptr;
+  return scan;
+}
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,81 @@
+// What builders learn from scans: a bounded sample of their bounds, and the
+// cuts of tables that were built by earlier samples.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "util/range/range_part.h"
+#include "util/range/shapes.h"
+
+namespace deltabloom::internal {
+
+// Bounds of scans: the last ones of a kind, of which each scan is taken at
+// first and later one in kEvery. Thread-safe. Note never waits: a scan that
+// comes while another thread stores or reads is dropped.
+class ScanSample {
+ public:
+  using Bounds = std::pair<std::string, std::string>;
+
+  // Builders choose by as many ranges as an estimate of a share p within
+  // sqrt(p * (1 - p) / 256) = 3 % needs, from both kinds together.
+  static constexpr size_t kScansOfKind = 128;
+  // A prime, so that scans that take turns are all met.
+  static constexpr uint32_t kEvery = 31;
+
+  enum class Kind : uint8_t {
+    // No key was found, though some table was let through: what a better choice
+    // of prefixes would save. Half of the sample is theirs, however rare they
+    // are.
+    kPassedForNothing,
+    kOther,
+  };
+
+  // REQUIRES: lower < upper. Only the first range::kMaxCutBytes of both count.
+  // No exceptions.
+  void Note(Kind kind, std::string_view lower, std::string_view upper);
+
+  // Whether nothing was noted yet.
+  bool Empty() const {
+    return of_kind_[0].seen.load(std::memory_order_relaxed) == 0 &&
+           of_kind_[1].seen.load(std::memory_order_relaxed) == 0;
+  }
+
+  // Throws std::bad_alloc.
+  std::vector<Bounds> Get() const;
+
+ private:
+  struct OfKind {
+    std::atomic<uint32_t> seen{0};
+    size_t next = 0;             // where the next one is stored
+    std::vector<Bounds> bounds;  // up to kScansOfKind
+  };
+
+  mutable std::mutex mutex_;  // of the bounds
+  std::array<OfKind, 2> of_kind_;
+};
+
+// The cuts that an earlier sample chose for the largest table that a scan has
+// opened. Builders use them as long as there is no sample, as after a restart.
+// Thread-safe.
+class EarlierCuts {
+ public:
+  // Does nothing without memory, or while another thread is here.
+  void Note(const RangePart& filter, size_t filter_size);
+  // Throws std::bad_alloc.
+  std::vector<range::Cut> Get() const;
+
+ private:
+  mutable std::mutex mutex_;  // of the cuts
+  std::atomic<size_t> size_{0};
+  std::vector<range::Cut> cuts_;
+};
+
+}  // namespace deltabloom::internal

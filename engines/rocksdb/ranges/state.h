@@ -1,0 +1,89 @@
+// What the collectors and the iterators of one column family share. A
+// RocksDBRanges makes it, and the factory of its collectors, the collectors and
+// the iterators keep it alive; a factory that RocksDB makes by name has one of
+// its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deltabloom/rocksdb_ranges.h"
+#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/ranges/sample.h"
+#include "util/range/shapes.h"
+
+namespace rocksdb {
+class ColumnFamilyHandle;
+class Comparator;
+class DB;
+}  // namespace rocksdb
+
+namespace deltabloom::internal {
+
+// RocksDBRangeOptions, and what follows from them.
+struct ParsedRangeOptions : RocksDBRangeOptions {
+  // Sets all fields. Returns what Validate() does.
+  std::string Set(const RocksDBRangeOptions& options);
+
+  std::vector<range::Cut> cuts;                    // of range_prefixes
+  const RegisteredTransform* transform = nullptr;  // null: "none"
+};
+
+// Counters, as in RocksDBRangeStatistics.
+struct RangeCounters {
+  std::atomic<uint64_t> scans{0};
+  std::atomic<uint64_t> empty_scans{0};
+  std::atomic<uint64_t> tables{0};
+  std::atomic<uint64_t> tables_rejected{0};
+  std::atomic<uint64_t> tables_passed_for_nothing{0};
+  std::atomic<uint64_t> tables_without_cut{0};
+  std::atomic<uint64_t> tables_without_filter{0};
+  std::atomic<uint64_t> refused{0};
+  std::atomic<uint64_t> filters_built{0};
+  std::atomic<uint64_t> tables_built_without{0};
+  std::atomic<uint64_t> bytes_built{0};
+};
+
+// Thread-safe.
+struct RangesState {
+  explicit RangesState(const ParsedRangeOptions& parsed)
+      : options(parsed), bits_per_key(parsed.bits_per_key) {}
+
+  // Adjusts bits_per_key to max_memory and the number of keys that RocksDB
+  // estimates, if tables were built since it last did.
+  void KeepMaxMemory(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family);
+
+  // Counts a scan that RocksDB allows only without a table filter. True for
+  // the first one.
+  bool NoteRefusal() {
+    return counters.refused.fetch_add(1, std::memory_order_relaxed) == 0;
+  }
+
+  // Whether the collector can use the order: keys ascend bytewise, or do so
+  // once they are transformed.
+  bool OrderFits(const rocksdb::Comparator& comparator) const;
+
+  const ParsedRangeOptions options;
+  // Of new tables: those of the options, or as many as max_memory leaves.
+  std::atomic<double> bits_per_key;
+  ScanSample sample;
+  EarlierCuts earlier_cuts;
+  RangeCounters counters;
+  // The order of keys: that of the last AddTo; null: bytewise.
+  std::atomic<const rocksdb::Comparator*> comparator{nullptr};
+
+ private:
+  std::atomic<uint64_t> tables_at_last_estimate_{0};
+};
+
+// Whether keys under a comparator of this name, without their timestamps, are
+// in the order of their bytes.
+bool IsBytewiseOrder(std::string_view comparator);
+
+// Bits below which a table gets no filter: Elias-Fano codes, the smallest of
+// range filters, spend the first two on the number of keys alone.
+inline constexpr double kLeastRangeBitsPerKey = 2;
+
+}  // namespace deltabloom::internal

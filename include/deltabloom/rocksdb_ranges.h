@@ -1,0 +1,184 @@
+// Range filters in RocksDB, 7.0.3 to 11.9, by its public interfaces: each table
+// stores a range filter of its keys as a table property, and a scan of
+// [lower, upper) skips the tables that hold no key in between.
+//
+//   auto ranges = deltabloom::RocksDBRanges::New(range_options, &error);
+//   ranges->AddTo(&family_options, &error);  // before the database is opened
+//   ...
+//   std::unique_ptr<rocksdb::Iterator> it = ranges->NewIterator(
+//       db, read_options, family, "user:17:", "user:17;");
+//   for (it->SeekToFirst(); it->Valid(); it->Next()) ...
+//
+// A table is skipped only if it holds no key of any kind (value, delete, merge
+// operand) between the bounds; its range tombstones apply all the same. So a
+// scan finds what the same iterator and bounds find without range filters.
+// docs/guide.md, "Range scans", says when it pays and when not.
+#ifndef DELTABLOOM_ROCKSDB_RANGES_H_
+#define DELTABLOOM_ROCKSDB_RANGES_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "deltabloom/export.h"
+#include "deltabloom/rocksdb.h"
+
+namespace rocksdb {
+class ColumnFamilyHandle;
+class DB;
+class Iterator;
+struct ColumnFamilyOptions;
+struct ReadOptions;
+}  // namespace rocksdb
+
+namespace deltabloom {
+
+struct DELTABLOOM_EXPORT RocksDBRangeOptions {
+  // Bits of filter per key. Legal: above 0, up to 1000; useful from about 4 on.
+  // A table may take fewer, if its filter needs no more.
+  double bits_per_key = 8;
+
+  // The prefixes of keys that filters hold are chosen by a sample of the scans
+  // that are made, which stays in memory. Off: by the keys alone.
+  bool learning = true;
+
+  // "none", or the prefixes that filters hold, whatever is learned:
+  // "8,12,'/'x3", as in RangeFilterOptions.
+  std::string range_prefixes = "none";
+
+  // The most bytes of one table's property. RocksDB reads it when it opens the
+  // table and keeps it in memory until the table is closed, outside the block
+  // cache. A table with more keys gets fewer bits per key; none, if fewer than
+  // 2 are left. Legal: 1 or more.
+  uint64_t max_table_bytes = uint64_t{16} << 20;
+
+  // The most bytes of the properties of all tables of the column family. Once
+  // its keys times bits_per_key exceed them, new tables get fewer bits per key,
+  // or none, and the LOG says so. RocksDB's estimate of the number of keys
+  // counts, which the first form of NewIterator asks for. Legal: 1 or more.
+  uint64_t max_memory = kUnlimited;
+
+  // The most temporary memory for building the filter of one table; one that
+  // needs more gets none. 0: unlimited. A key takes some 26 bytes and those
+  // that it does not share with the key before.
+  uint64_t max_build_bytes = 0;
+
+  // "none", or a key transform (key_transform.h) that maps the order of the
+  // comparator to that of bytes: a < b under the comparator exactly if
+  // transform(a) < transform(b) bytewise. NAME@VERSION, or NAME for the highest
+  // version that is registered.
+  std::string key_transform = "none";
+
+  // Empty, or one line: the invalid option, its value and the legal range.
+  std::string Validate() const;
+};
+
+// What the scans of one RocksDBRanges did, since it was made.
+struct DELTABLOOM_EXPORT RocksDBRangeStatistics {
+  // Iterators that were positioned at least once, and those of them that are
+  // known to have found no key.
+  uint64_t scans = 0;
+  uint64_t empty_scans = 0;
+  // Tables that RocksDB asked for, and those of them that were skipped.
+  uint64_t tables = 0;
+  uint64_t tables_rejected = 0;
+  // Tables that were let through in scans that found no key.
+  uint64_t tables_passed_for_nothing = 0;
+  // Tables that were let through because they store no prefix that could reject
+  // the range, and because they have no filter, or one that cannot be used:
+  // damaged, of a later version, of another comparator or key transform.
+  uint64_t tables_without_cut = 0;
+  uint64_t tables_without_filter = 0;
+  // Scans that RocksDB allowed only without a table filter.
+  uint64_t refused = 0;
+  // Tables that were built with a filter and without, and the bytes of the
+  // filters.
+  uint64_t filters_built = 0;
+  uint64_t tables_built_without = 0;
+  uint64_t bytes_built = 0;
+
+  // One JSON object, in one line.
+  std::string ToJson() const;
+  // The text exposition format of Prometheus, version 0.0.4. `family` becomes
+  // the label of that name.
+  std::string ToPrometheus(std::string_view family = "default") const;
+  // Lines for people, each ending in '\n'.
+  std::string ToText() const;
+};
+
+// The range filters of one column family: what its tables get, what is learned,
+// and its scans. Thread-safe; iterators keep what they need of it.
+class DELTABLOOM_EXPORT RocksDBRanges {
+ public:
+  // Makes an iterator of RocksDB from read options, as `new` does. It must use
+  // all of these options, and the bounds among them above all.
+  using MakeIterator =
+      std::function<rocksdb::Iterator*(const rocksdb::ReadOptions&)>;
+
+  // Null, with *error as in rocksdb.h, if an option is not legal or the loaded
+  // RocksDB library has another version.
+  static std::shared_ptr<RocksDBRanges> New(
+      const RocksDBRangeOptions& options = {}, std::string* error = nullptr);
+
+  ~RocksDBRanges();
+  RocksDBRanges(const RocksDBRanges&) = delete;
+  RocksDBRanges& operator=(const RocksDBRanges&) = delete;
+
+  // Adds the collector to table_properties_collector_factories, beside others.
+  // It replaces one of Deltabloom that is there, as after loading an OPTIONS
+  // file. False without a change, with *error as in rocksdb.h, if the
+  // comparator orders keys neither as their bytes nor as key_transform says.
+  bool AddTo(rocksdb::ColumnFamilyOptions* family,
+             std::string* error = nullptr);
+
+  // An iterator over the keys k with lower <= k < upper, all from `lower` on if
+  // there is no upper bound. Bounds are without timestamp. It is what
+  // db->NewIterator(options, family) returns, with these and the bounds of
+  // `options` as its bounds, less the tables that can be skipped; options'
+  // table_filter, if set, is asked first. It owns copies of the bounds.
+  //
+  // All of rocksdb::Iterator works in both directions, Refresh included, but
+  // not Prepare (MultiScan): make an iterator for each range. Before its first
+  // move from the end (SeekToLast, SeekForPrev) it looks from the front whether
+  // there is any key. RocksDB refuses table filters in some configurations
+  // (min_tombstones_for_range_conversion); then nothing is skipped, which is
+  // counted and, once, written to the LOG.
+  //
+  // Without total_order_seek or auto_prefix_mode, and with a prefix extractor,
+  // both bounds must be of one prefix, as without range filters.
+  //
+  // Throws std::bad_alloc.
+  std::unique_ptr<rocksdb::Iterator> NewIterator(
+      rocksdb::DB* db, const rocksdb::ReadOptions& options,
+      rocksdb::ColumnFamilyHandle* family, std::string_view lower,
+      std::optional<std::string_view> upper);
+
+  // The same for all keys that begin with `prefix`; REQUIRES: the family is
+  // ordered bytewise.
+  std::unique_ptr<rocksdb::Iterator> NewPrefixIterator(
+      rocksdb::DB* db, const rocksdb::ReadOptions& options,
+      rocksdb::ColumnFamilyHandle* family, std::string_view prefix);
+
+  // The same with RocksDB's iterator made by `make`: of a transaction, a
+  // WriteBatchWithIndex, or anything else that takes ReadOptions. Null if it
+  // returns null. The order of keys is that of the comparator that AddTo got,
+  // bytewise without one.
+  std::unique_ptr<rocksdb::Iterator> NewIterator(
+      const MakeIterator& make, const rocksdb::ReadOptions& options,
+      std::string_view lower, std::optional<std::string_view> upper);
+
+  RocksDBRangeStatistics Statistics() const;
+
+ private:
+  struct Rep;
+  explicit RocksDBRanges(std::shared_ptr<Rep> rep);
+
+  const std::shared_ptr<Rep> rep_;
+};
+
+}  // namespace deltabloom
+
+#endif  // DELTABLOOM_ROCKSDB_RANGES_H_

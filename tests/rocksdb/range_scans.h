@@ -1,0 +1,236 @@
+// Keys of many shapes and the scans that are made of them, and scans that are
+// compared with RocksDB's own iterator.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "deltabloom/rocksdb_ranges.h"
+#include "tests/random.h"
+#include "tests/rocksdb/test_db.h"
+#include "util/hash64.h"
+
+namespace deltabloom::testing {
+
+// --- Keys -------------------------------------------------------------------
+
+// The last `size` bytes of a number, in the order of numbers.
+inline std::string BigEndianBytes(uint64_t number, size_t size) {
+  std::string bytes(size, '\0');
+  for (size_t i = size; i-- > 0; number >>= 8) {
+    bytes[i] = static_cast<char>(number);
+  }
+  return bytes;
+}
+
+inline std::string Decimal(uint64_t number, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%0*llu", digits,
+                static_cast<unsigned long long>(number));
+  return text;
+}
+
+// Keys of one shape, of which half of the numbers are stored: so that there is
+// an absent neighbour of each.
+struct KeyShape {
+  const char* name;
+  std::string (*key)(uint64_t number);
+};
+
+inline uint64_t Mixed(uint64_t number) { return internal::Remix64(number, 0); }
+
+inline const KeyShape kKeyShapes[] = {
+    {"dense integers", [](uint64_t n) { return BigEndianBytes(n, 8); }},
+    {"sparse integers", [](uint64_t n) { return BigEndianBytes(Mixed(n), 8); }},
+    {"integers of 3 bytes", [](uint64_t n) { return BigEndianBytes(n, 3); }},
+    {"two integers",
+     [](uint64_t n) {
+       return BigEndianBytes(n / 50, 4) + BigEndianBytes(Mixed(n), 8);
+     }},
+    {"secondary index",
+     [](uint64_t n) {
+       return BigEndianBytes(7, 4) + BigEndianBytes(Mixed(n / 8), 8) +
+              BigEndianBytes(Mixed(n), 8);
+     }},
+    {"table, tenant, handle",
+     [](uint64_t n) {
+       return "t" + BigEndianBytes(n % 3, 8) + "_r" +
+              BigEndianBytes(Mixed(n / 3 % 40), 8) + BigEndianBytes(n, 8);
+     }},
+    {"paths",
+     [](uint64_t n) {
+       return "/home/" + std::to_string(n % 7) + "/mail/" +
+              std::to_string(n / 20) + "/" + std::to_string(n);
+     }},
+    {"orders of users",
+     [](uint64_t n) {
+       return "user:" + std::to_string(n / 10) + ":order:" + std::to_string(n);
+     }},
+    {"reversed hosts and times",
+     [](uint64_t n) {
+       return "com.example." + std::to_string(Mixed(n / 30) % 1000) + ".www!" +
+              Decimal(1'700'000'000 + n * 17, 12);
+     }},
+    {"tenants and times",
+     [](uint64_t n) {
+       const std::string name(1 + n % 11, static_cast<char>('a' + n % 26));
+       return "tenant " + name + "~" + BigEndianBytes(n * 1000, 8);
+     }},
+    {"keys of 8, 16 and 24 bytes",
+     [](uint64_t n) {
+       std::string key = BigEndianBytes(n / 5, 8);
+       for (uint64_t i = 0; i < n % 3; ++i) key += BigEndianBytes(n % 100, 8);
+       return key;
+     }},
+    {"uuids",
+     [](uint64_t n) {
+       return "object/" + Decimal(Mixed(n) % 100'000'000, 8) + "-4" +
+              Decimal(Mixed(n + 1) % 1000, 3);
+     }},
+    {"prefixes of each other",
+     [](uint64_t n) { return std::string(n % 40, 'a') + std::to_string(n); }},
+    {"long common beginnings",
+     [](uint64_t n) { return std::string(100 + n % 3, 'x') + Decimal(n, 6); }},
+    {"the smallest and the largest bytes",
+     [](uint64_t n) {
+       std::string key(n % 4, '\xff');
+       for (; n > 0; n /= 3) key += "\x00\x01\xff"[n % 3];
+       return key;
+     }},
+    {"random bytes of any size",
+     [](uint64_t n) {
+       test::Random random(n);
+       return random.Key(random.Below(30));
+     }},
+};
+
+// --- Scans ------------------------------------------------------------------
+
+struct ScanBounds {
+  std::string lower;
+  std::optional<std::string> upper;
+};
+
+// The bounds of all keys that begin with `prefix`.
+inline ScanBounds BoundsOfPrefix(const std::string& prefix) {
+  std::string after = prefix;
+  while (!after.empty() && after.back() == '\xff') after.pop_back();
+  if (after.empty()) return {prefix, std::nullopt};
+  ++after.back();
+  return {prefix, after};
+}
+
+// Scans as programs make them, of keys of `shape` with numbers below `numbers`:
+// of a prefix, between neighbours, of some numbers in a row, of one key, from a
+// key on, and between any two keys, which may be inverted.
+inline ScanBounds RandomBounds(const KeyShape& shape, uint64_t numbers,
+                               test::Random* random) {
+  const uint64_t number = random->Below(numbers);
+  const std::string key = shape.key(number);
+  switch (random->Below(8)) {
+    case 0:
+    case 1:
+      return BoundsOfPrefix(key.substr(0, random->Below(key.size() + 1)));
+    case 2: {
+      // Up to and including a byte that is no letter and no digit.
+      const size_t end = key.find_last_of("/:!~_-");
+      return BoundsOfPrefix(
+          key.substr(0, end == std::string::npos ? key.size() : end + 1));
+    }
+    case 3:
+      return {key + '\0', shape.key(number + 1)};
+    case 4:
+      return {key, shape.key(number + 1 + random->Below(30))};
+    case 5:
+      return {key, key + '\0'};
+    case 6:
+      return {key, std::nullopt};
+    default:
+      return {key, shape.key(random->Below(numbers))};
+  }
+}
+
+// --- Comparison -------------------------------------------------------------
+
+inline std::string StateOf(Iterator* at) {
+  if (!at->Valid()) return "invalid, " + at->status().ToString();
+  return at->key().ToString(true) + " = " + at->value().ToString();
+}
+
+// Moves both iterators in the same random way; they must agree after each move.
+// `target`: returns a key to seek to.
+template <typename Target>
+void ExpectSameMoves(Iterator* scan, Iterator* model, int moves,
+                     test::Random* random, const Target& target,
+                     bool may_refresh = false) {
+  std::string history;
+  const auto both = [&](const char* name, const auto& move) {
+    move(scan);
+    move(model);
+    history += std::string(history.empty() ? "" : ", ") + name;
+    ASSERT_EQ(StateOf(scan), StateOf(model)) << "after " << history;
+  };
+  for (int i = 0; i < moves && !::testing::Test::HasFailure(); ++i) {
+    if (model->Valid() && random->Below(3) != 0) {
+      if (random->Below(3) != 0) {
+        both("Next", [](Iterator* at) { at->Next(); });
+      } else {
+        both("Prev", [](Iterator* at) { at->Prev(); });
+      }
+      continue;
+    }
+    const std::string key = target();
+    switch (random->Below(may_refresh ? 7 : 6)) {
+      case 0:
+      case 1:
+        both("SeekToFirst", [](Iterator* at) { at->SeekToFirst(); });
+        break;
+      case 2:
+        both("SeekToLast", [](Iterator* at) { at->SeekToLast(); });
+        break;
+      case 3:
+      case 4:
+        both("Seek", [&](Iterator* at) { at->Seek(key); });
+        break;
+      case 5:
+        both("SeekForPrev", [&](Iterator* at) { at->SeekForPrev(key); });
+        break;
+      default:
+        both("Refresh", [](Iterator* at) { EXPECT_OK(at->Refresh()); });
+    }
+  }
+}
+
+// RocksDB's own iterator with the same bounds.
+class Model {
+ public:
+  Model(rocksdb::DB* db, ReadOptions options, ColumnFamilyHandle* family,
+        const ScanBounds& bounds)
+      : bounds_(bounds), lower_(bounds_.lower) {
+    options.iterate_lower_bound = &lower_;
+    if (bounds_.upper.has_value()) {
+      upper_ = *bounds_.upper;
+      options.iterate_upper_bound = &upper_;
+    }
+    iterator_.reset(db->NewIterator(options, family));
+  }
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  Iterator* get() const { return iterator_.get(); }
+
+ private:
+  const ScanBounds bounds_;
+  const Slice lower_;
+  Slice upper_;
+  std::unique_ptr<Iterator> iterator_;
+};
+
+inline std::optional<std::string_view> ViewOf(
+    const std::optional<std::string>& text) {
+  if (!text.has_value()) return std::nullopt;
+  return *text;
+}
+
+}  // namespace deltabloom::testing
