@@ -1,9 +1,11 @@
 // allocation=levels on real databases: with its listener and without, through
 // OPTIONS files, several column families, existing databases; and what it knows
 // of the trees of a process.
+#include <atomic>
 #include <thread>
 
 #include "engines/rocksdb/levels/trees.h"
+#include "rocksdb/file_system.h"
 #include "tests/rocksdb/levels_db.h"
 
 namespace deltabloom::testing {
@@ -231,6 +233,45 @@ TEST(FilterMemoryTest, AfterOpenAFlushIsNotTakenForAKey) {
     db.PutScattered(500);
     EXPECT_LT(FilterBytes(db) - before, 500 * 20 / 8);
   }
+}
+
+// Counts the tables that are opened.
+class CountingFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  using FileSystemWrapper::FileSystemWrapper;
+  const char* Name() const override { return "CountingFileSystem"; }
+  rocksdb::IOStatus NewRandomAccessFile(
+      const std::string& path, const rocksdb::FileOptions& options,
+      std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+      rocksdb::IODebugContext* context) override {
+    const std::string end = ".sst";
+    const bool is_table =
+        path.size() >= end.size() &&
+        path.compare(path.size() - end.size(), end.size(), end) == 0;
+    if (is_table) ++tables_opened;
+    return target()->NewRandomAccessFile(path, options, file, context);
+  }
+  std::atomic<int> tables_opened{0};
+};
+
+// A listener runs on threads that flush and compact.
+TEST(FilterMemoryTest, AfterOpenNoTableIsReadForIt) {
+  const auto files =
+      std::make_shared<CountingFileSystem>(rocksdb::FileSystem::Default());
+  const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
+  Options options = SmallTrees();
+  options.disable_auto_compactions = true;
+  options.max_open_files = 20;
+  options.env = env.get();
+  LevelsDb db(WithMemory(25'000), options);
+  db.PutScattered(20'000);
+  db.Reopen();
+  db.Put("key");
+  const int before = files->tables_opened;
+  db.Flush();
+  FinishJobs(db);
+  EXPECT_EQ(files->tables_opened - before, 1);  // the new one
+  db.Close();
 }
 
 // RocksDB opens few of the tables, and gives the listener no properties of

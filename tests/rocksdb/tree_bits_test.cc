@@ -647,7 +647,8 @@ TEST(FilterMemoryTest, WhatCompactionsWriteCountsOnce) {
 }
 
 // Families with different totals share the smallest; the filters of others are
-// taken off, those of unknown size with the mean of the known ones.
+// taken off, those of unknown size with the average that the total allowed when
+// it was first used: here the ceiling.
 TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   DatabaseTrees trees;
   const auto add = [&trees](const char* name, uint64_t memory, double bits) {
@@ -674,10 +675,10 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   add("other", 0, 5);
   EXPECT_NEAR(target(), 350'000 * 0.97 / 20'000, 1e-9);
   TreeBits& unknown = add("unknown", 0, -1)->bits;
-  EXPECT_NEAR(target(), (350'000 - 250'000 / 3.0) * 0.97 / 20'000, 1e-9);
+  EXPECT_NEAR(target(), (350'000 - 200'000) * 0.97 / 20'000, 1e-9);
   unknown.Learn(2, Facts(1'000, 15, kBottommost));
   unknown.SetTree({{1, 6, 0}, {2, 6, 0}});
-  EXPECT_NEAR(target(), 185'000 * 0.97 / 20'000, 1e-9);
+  EXPECT_NEAR(target(), 135'000 * 0.97 / 20'000, 1e-9);
   TreeLimits no_policy;
   no_policy.filters = false;
   unknown.SetLimits(no_policy);

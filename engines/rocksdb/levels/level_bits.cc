@@ -44,8 +44,6 @@ struct Memory {
   double keys = 0;       // of families with one
   double bits = 0;       // of their filters
   double other_bits = 0;
-  // Of filters of unknown size, per key: where none of their family is known.
-  double unknown = 0;
 
   // What the families with filter_memory have together, in bits.
   double Shared() const { return 8 * static_cast<double>(asked) - other_bits; }
@@ -54,25 +52,13 @@ struct Memory {
   }
 };
 
-// The bits per key of filters of unknown size in a column family.
-double UnknownBits(const FamilyTree& family, double otherwise, double most) {
-  if (!family.bits.limits().filters) return 0;
-  return std::min(family.bits.Sums().MeanBits(otherwise), most);
-}
-
-// Filters of unknown size have the mean of those of their column family, else
-// of the database, at most `most` bits per key.
-Memory MemoryOf(const DatabaseTrees& trees, double most) {
-  FileSums all;
-  for (const auto& [name, family] : trees.families) {
-    if (family.bits.limits().filters) all.Add(family.bits.Sums());
-  }
+// Filters of unknown size have `unknown` bits per key.
+Memory MemoryOf(const DatabaseTrees& trees, double unknown) {
   Memory memory;
-  memory.unknown = std::min(all.MeanBits(most), most);
   for (const auto& [name, family] : trees.families) {
     const uint64_t total = family.filter_memory;
     const double bits =
-        family.bits.FilterBits(UnknownBits(family, memory.unknown, most));
+        family.bits.FilterBits(family.bits.limits().filters ? unknown : 0);
     (total == 0 ? memory.other_bits : memory.bits) += bits;
     if (total == 0) continue;
     memory.keys += family.bits.keys();
@@ -80,9 +66,22 @@ Memory MemoryOf(const DatabaseTrees& trees, double most) {
     memory.asked = memory.asked == 0 ? total : std::min(memory.asked, total);
   }
   for (const auto& [id, job] : trees.jobs) {
-    memory.bits -= job.BitsInPlace(memory.unknown);
+    memory.bits -= job.BitsInPlace(unknown);
   }
   return memory;
+}
+
+// The bits per key of filters from before the start, whose sizes are unknown
+// until a compaction reads them: as if the total had been kept.
+double BitsFromBefore(const DatabaseTrees& trees,
+                      const PolicyOptions& options) {
+  double keys = 0;
+  for (const auto& [name, family] : trees.families) {
+    if (family.bits.limits().filters) keys += family.bits.keys();
+  }
+  const double planned =
+      kPlannedMemory * 8 * static_cast<double>(options.filter_memory);
+  return std::min(planned / std::max(keys, 1.0), options.max_bits_per_key);
 }
 
 // The average bits per key under filter_memory, over the keys that share it and
@@ -351,12 +350,15 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
   if (total == 0) {
     family->target = TargetBits(options, family->bits);
   } else {
-    const Memory memory = MemoryOf(*trees, options.max_bits_per_key);
+    if (!(trees->bits_from_before > 0)) {
+      trees->bits_from_before = BitsFromBefore(*trees, options);
+    }
+    const double unknown = trees->bits_from_before;
+    const Memory memory = MemoryOf(*trees, unknown);
     family->target =
         SharedBits(memory, options, family->bits.KeysToCome(table), problem);
-    most = MostBits(
-        family->bits, table, memory.Shared() - memory.bits,
-        UnknownBits(*family, memory.unknown, options.max_bits_per_key));
+    most =
+        MostBits(family->bits, table, memory.Shared() - memory.bits, unknown);
   }
   if (family->target < kMinBitsPerKey) return {};
   family->bits.SetTarget(family->target, CurveOf(family->layout).curve);

@@ -53,11 +53,6 @@ struct FileSums {
   double FilterBits(double bits_of_unknown) const {
     return known_bits + bits_of_unknown * unknown_keys;
   }
-  // Of known filters, per key.
-  double MeanBits(double if_none) const {
-    const double known = keys - unknown_keys;
-    return known > 0 ? known_bits / known : if_none;
-  }
 };
 
 struct LiveTable {
@@ -123,9 +118,7 @@ struct TreeLimits {
   double ratio = 0;         // of a level to the one above
   bool dynamic = false;     // levels are sized from the last one upwards
   bool kept = true;         // by automatic leveled compactions
-  // Whether the column family has a filter policy, and one of filter_memory.
-  bool filters = true;
-  bool filter_memory = false;
+  bool filters = true;      // the column family has a filter policy
 
   bool Known() const {
     return kept && level0_files > 0 && base > 0 && ratio >= 1;

@@ -10,8 +10,6 @@
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/metadata.h"
-#include "rocksdb/sst_file_reader.h"
-#include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
 #include "util/json.h"
 
@@ -25,10 +23,6 @@ using rocksdb::DB;
 // files, beyond the first few; in between, events keep it up to date. A flush
 // or compaction has two: its start and its end.
 constexpr uint64_t kFewFiles = 16;
-
-// The most tables that are opened after a start to learn their filters' sizes,
-// in column families with filter_memory; at least one in each.
-constexpr size_t kMostOpened = 64;
 
 // The size of a key and its value where no table is known.
 constexpr double kBytesPerKey = 40;
@@ -84,9 +78,6 @@ LimitsByFamily ParseLimits(std::string_view options) {
     TreeLimits& limits = all[line.family];
     if (line.name == "filter_policy") {
       limits.filters = line.value != "nullptr";
-      limits.filter_memory =
-          line.value.find("filter_memory=") != line.value.npos &&
-          line.value.find("filter_memory=unset") == line.value.npos;
     }
     if (line.section != "CFOptions") return;
     const std::pair<const char*, double*> numbers[] = {
@@ -174,28 +165,6 @@ void ForEachTable(const rocksdb::ColumnFamilyMetaData& metadata, Fn fn) {
   }
 }
 
-// Adds the properties of `most` tables that are evenly spread over the column
-// family, as far as they are missing and the tables can be opened.
-void ReadSome(DB* db, const rocksdb::ColumnFamilyMetaData& metadata,
-              size_t most, rocksdb::TablePropertiesCollection* properties) {
-  std::vector<std::string> paths;
-  ForEachTable(metadata, [&](const auto& file, int) {
-    paths.push_back(file.db_path + file.name);
-  });
-  rocksdb::Options options;
-  options.env = db->GetEnv();
-  rocksdb::BlockBasedTableOptions table;
-  table.no_block_cache = true;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  most = std::min(most, paths.size());
-  for (size_t i = 0; i < most; ++i) {
-    const std::string& path = paths[i * paths.size() / most];
-    rocksdb::SstFileReader reader(options);
-    if (properties->count(path) > 0 || !reader.Open(path).ok()) continue;
-    (*properties)[path] = reader.GetTableProperties();
-  }
-}
-
 // Adds up the bytes and keys of tables whose keys are known: RocksDB says 0 of
 // those that it has not opened.
 void AddKnown(const rocksdb::ColumnFamilyMetaData& metadata,
@@ -211,10 +180,8 @@ void AddKnown(const rocksdb::ColumnFamilyMetaData& metadata,
 // Reads the trees from RocksDB; false if that is not due.
 bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   size_t files = 0;
-  bool first = false;
   {
     const std::lock_guard<std::mutex> lock(trees->mutex);
-    first = trees->families.empty();
     for (const auto& family : trees->families) {
       files += family.second.bits.files();
     }
@@ -227,28 +194,14 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   }
   std::vector<rocksdb::ColumnFamilyMetaData> all;
   db->GetAllColumnFamilyMetaData(&all);
-  // Tables from before the database was opened: their properties are in memory
-  // if all files are open. Without a handle, which a listener has not got,
-  // RocksDB returns only those of the default column family.
-  std::map<std::string, rocksdb::TablePropertiesCollection> properties;
-  if (first && db->GetDBOptions().max_open_files == -1) {
-    db->GetPropertiesOfAllTables(&properties[rocksdb::kDefaultColumnFamilyName])
-        .PermitUncheckedError();
-  }
   ReadLimits(db, &trees->options_file, &trees->limits);
-  for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
-    if (!first || !trees->limits[metadata.name].filter_memory) continue;
-    ReadSome(db, metadata, std::max<size_t>(kMostOpened / all.size(), 1),
-             &properties[metadata.name]);
-  }
   const std::lock_guard<std::mutex> lock(trees->mutex);
   trees->events = 0;
   double known_bytes = kBytesPerKey;
   double known_keys = 1;
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
-    TreeBits& bits = trees->families[metadata.name].bits;
-    LearnTables(properties[metadata.name], &bits);
-    AddKnown(metadata, bits, &known_bytes, &known_keys);
+    AddKnown(metadata, trees->families[metadata.name].bits, &known_bytes,
+             &known_keys);
   }
   std::map<std::string, FamilyTree> kept;
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {

@@ -120,6 +120,8 @@ struct DatabaseTrees {
   std::map<std::string, FamilyTree> families;
   std::unordered_map<int, Compaction> jobs;
   std::map<std::string, int> origins;  // of tables being written, by path
+  // With filter_memory: per key of filters of unknown size; 0: not set yet.
+  double bits_from_before = 0;
   // Without events, as by DB::CompactFiles; the next event reads the tree.
   bool changed_silently = false;
   std::string memory_problem;  // of filter_memory, as in the LOG
