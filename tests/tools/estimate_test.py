@@ -8,6 +8,8 @@ import html
 import json
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -64,6 +66,7 @@ class Estimate(unittest.TestCase):
             ("--keys", "1M", "--rate", "0"): "--rate",
             ("--keys", "1M", "more"): "more",
             ("--html", ""): "needs the name of a file",
+            ("--html", "-"): "needs the name of a file; /dev/stdout prints it",
             ("--html", "x.html", "--memory", "1G"): "--keys",
             ("--html", "x.html", "--rate", "0.1"): "--keys",
         }.items():
@@ -86,7 +89,7 @@ class Page(unittest.TestCase):
             self.skipTest("no Chromium")
         return subprocess.run(
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
-             "--disable-dev-shm-usage", f"--user-data-dir={self.folder}/profile",
+             "--disable-dev-shm-usage", "--allow-file-access-from-files", f"--user-data-dir={self.folder}/profile",
              f"--window-size={width},1200", "--dump-dom", f"file://{path or self.path}#{fragment}"],
             capture_output=True, text=True, timeout=900, check=True,
         ).stdout  # fmt: skip
@@ -130,24 +133,42 @@ class Page(unittest.TestCase):
             else:
                 self.assertAlmostEqual(shown[3]["bits"][0], 200e6 * 8 / 150e6, delta=0.1)
 
-    def test_odd_fragments_are_ignored(self):
+    def test_odd_fragments_are_refused(self):
         usual = self.attribute("result", "")
-        for fragment in ("layout=xyz&allocation=&keys=x&bits=&ratio=NaN&result=1", "%"):
+        for fragment in ("layout=xyz&allocation=&keys=x&bits=&ratio=NaN&result=1", "%",
+                         "keys=-5&bits=0&ratio=0", "keys=1e300&entry=1e300&bits=1e9&ratio=1e9"):  # fmt: skip
             self.assertEqual(self.attribute("result", fragment), usual, fragment)
-        for fragment in ("keys=-5&bits=0&ratio=0", "keys=1e300&entry=1e300&bits=1e9&ratio=1e9"):
-            for row in self.attribute("result", fragment):
-                self.assertGreaterEqual(row["absent_reads"], 0, fragment)  # None if not a number
+        page = self.dump("keys=1e300&ratio=x")
+        self.assertEqual(re.findall(r'<output[^>]*class="wrong">([^<]*)<', page),
+                         ["use a number from 1 to 1000000000000000", "use a number from 2 to 1000"])  # fmt: skip
 
-    def test_sliders_have_labels_and_fit_narrow_windows(self):
+    def test_numbers_have_the_units_of_the_command(self):
+        want = self.attribute("result", "keys=250000000&entry=2000")
+        self.assertEqual(self.attribute("result", "keys=250M&entry=2k"), want)
+
+    def test_each_of_two_equal_curves_can_be_seen(self):
+        # With levels, auto is compact for most sizes.
+        lines = re.findall(r'<polyline[^>]*stroke="(#[^"]*)"[^>]*stroke-dasharray="([^"]*)"', self.dump(""))
+        self.assertEqual([dashes for _, dashes in lines], 6 * ["none"] + 2 * ["7 3"] + ["10 20"])
+        self.assertNotEqual(lines[-1][0], lines[-2][0])
+
+    def test_sliders_have_labels(self):
         page = self.dump("")
         names = re.findall(r'<input[^>]*type="range"[^>]*id="(\w+)"|<input[^>]*id="(\w+)"[^>]*type="range"', page)
         self.assertEqual(len(names), 4)
         for name in map("".join, names):
             self.assertRegex(page, rf'<label for="{name}">')
-            self.assertRegex(page, rf'<input id="{name}_number"[^>]*type="number"[^>]*aria-label=')
-        # No window of Chromium is narrower than 500 pixels, headless or not.
-        for width in (500, 1280):
-            self.assertLessEqual(self.attribute("width", "", width), width)
+            self.assertRegex(page, rf'<input id="{name}_number"[^>]*type="text"[^>]*aria-label=')
+
+    def test_fits_narrow_windows(self):
+        # No window of Chromium is narrower than 500 pixels, but a frame is.
+        frame = pathlib.Path(self.folder) / "frame.html"
+        frame.write_text(f"""<iframe width=WIDTH height=900 src="{self.path.name}" onload="document.body.dataset.width =
+                         this.contentDocument.body.dataset.width"></iframe>""")
+        text = frame.read_text()
+        for width in (360, 390, 500, 1100):
+            frame.write_text(text.replace("WIDTH", str(width)))
+            self.assertLessEqual(self.attribute("width", "", path=frame), width)
 
     def test_needs_no_other_file(self):
         text = self.path.read_text()
@@ -158,6 +179,15 @@ class Page(unittest.TestCase):
         done = run("--html", "/no/such/folder/x.html")
         self.assertEqual(done.returncode, 1)
         self.assertIn("/no/such/folder/x.html: No such file or directory", done.stderr)
+
+    def test_a_page_that_is_not_whole_is_removed(self):
+        path = pathlib.Path(self.folder) / "cut.html"
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000))  # noqa: E731
+        done = subprocess.run([TOOL, "estimate", "--html", path], capture_output=True, text=True, timeout=900,
+                              preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), limit()))  # fmt: skip
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"{path}: File too large", done.stderr)
+        self.assertFalse(path.exists())
 
 
 if __name__ == "__main__":

@@ -112,10 +112,11 @@ class Shared(unittest.TestCase):
 
     def test_wrong_command_lines(self):
         for words, pattern in (
-            ((), "subcommand is required"),
+            ((), "expected create, add, check, rebuild, info, confirm, move, export, import or delete, found none"),
+            (("inf",), "expected create, add, check, rebuild, info, confirm, move, export, import or delete, found inf"),
             (("nonsense",), "deltabloom shared: "),
             (("create",), "NAME is required"),
-            (("create", "f"), "deltabloom shared create: filter 'f': no size is set"),
+            (("create", "f"), "deltabloom shared create: filter 'f': no size is set: use --keys, or --bits and --probes"),
             (("info", "f", "--adopt", "--scheme", "go-murmur3"), "no size is set"),
             (("create", "f", "--keys", "-1"), "--keys"),
             (("create", "f", "--keys", "10", "--rate", "2"), "rate"),

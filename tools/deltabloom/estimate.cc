@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -289,6 +290,11 @@ ExitCode Run(const Options& options, Console* console) {
     file.close();
     if (!file) {
       console->Error(options.page + ": " + std::strerror(errno));
+      // A part of a page is none. Devices stay.
+      std::error_code ignored;
+      if (std::filesystem::is_regular_file(options.page, ignored)) {
+        std::filesystem::remove(options.page, ignored);
+      }
       return kFailure;
     }
     console->Line("Written: " + options.page);
@@ -357,7 +363,9 @@ RunFn AddOptions(CLI::App* app) {
           ->type_name("FILE")
           ->excludes(hits)
           ->check([](const std::string& file) {
-            return std::string(file.empty() ? "needs the name of a file" : "");
+            const bool named = !file.empty() && file != "-";
+            return std::string(
+                named ? "" : "needs the name of a file; /dev/stdout prints it");
           });
   app->callback([app, page] {
     if (app->count("--keys") == 0 && page->count() == 0) {

@@ -64,6 +64,18 @@ std::string Terms(const std::string& title, const std::vector<Term>& terms) {
   return text;
 }
 
+// "expected a, b or c, found x": of the actions of a command that has some.
+std::string ExpectedAction(const CLI::App& command) {
+  const auto actions = command.get_subcommands({});
+  std::string text = "expected ";
+  for (size_t i = 0; i < actions.size(); ++i) {
+    if (i > 0) text += i + 1 < actions.size() ? ", " : " or ";
+    text += actions[i]->get_name();
+  }
+  const std::vector<std::string> words = command.remaining();
+  return text + ", found " + (words.empty() ? "none" : words.front());
+}
+
 // A subcommand's help: CLI11's, after the description and before the examples
 // and the exit status of the manual.
 class HelpFormatter : public CLI::Formatter {
@@ -234,6 +246,12 @@ ExitCode Program::Run(const std::vector<std::string>& arguments,
       return End(who, kSuccess, kFailure, &console);
     } catch (const CLI::ParseError& error) {
       wrong = error.what();  // may end with a full stop or a newline
+      // CLI11 says that a subcommand is required, whatever the word was.
+      if (found && !entry->options->get_subcommands({}).empty() &&
+          entry->options->get_subcommands().empty() &&
+          error.get_name() == "RequiredError") {
+        wrong = ExpectedAction(*entry->options);
+      }
       // CLI11 looks at values first, but which are values an option may decide.
       if (found && error.get_name() == "ValidationError") {
         const std::vector<std::string> unknown = entry->options->remaining();

@@ -828,6 +828,24 @@ constexpr Action kActions[] = {
      }},
 };
 
+// The message of the library about wrong options, which it calls by the names
+// of RedisFilterOptions, with those of the command line.
+std::string NameOptions(std::string message) {
+  constexpr const char* kNames[][2] = {
+      {"expected_keys", "--keys"},
+      {"false_positive_rate", "--rate"},
+      {"doubled_string", "--doubled-string"},
+      {"bits and probes", "--bits and --probes"},
+      {"bits or probes", "--bits or --probes"}};
+  for (const auto& [name, option] : kNames) {
+    const size_t at = message.rfind(name);
+    if (at != std::string::npos) {
+      message.replace(at, std::strlen(name), option);
+    }
+  }
+  return message;
+}
+
 ExitCode RunShared(const Action& action, SharedOptions* options,
                    Console* console) {
   const std::string who = std::string("deltabloom shared ") + action.name;
@@ -841,8 +859,10 @@ ExitCode RunShared(const Action& action, SharedOptions* options,
     console->Finish();
     interrupt.EndProcess();
   } catch (const RedisFailure& failure) {
-    console->Error(who + ": " + failure.what());
-    if (failure.error == RedisError::kInvalidArgument) return kUsage;
+    const bool usage = failure.error == RedisError::kInvalidArgument;
+    const std::string message = failure.what();
+    console->Error(who + ": " + (usage ? NameOptions(message) : message));
+    if (usage) return kUsage;
   } catch (const std::runtime_error& error) {
     console->Error(who + ": " + error.what());
   }
