@@ -132,6 +132,7 @@ void ResultFiles::Write(const Json& results) {
   if (plot_ != nullptr) {
     RunPython(plot_script_, {plot_->writing_path()}, text);
     plot_->Publish();
+    if (!json_to_stdout_) Print("\nWritten: " + plot_path_ + "\n");
   }
 }
 

@@ -3,8 +3,10 @@
 
 usage: plot.py FILE.png < FIGURES.json"""
 
+import functools
 import json
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -24,6 +26,12 @@ PANELS = [
 ]  # fmt: skip
 
 
+def written(value, form):
+    """A value that is not 0 is not written as 0."""
+    text = form.format(value)
+    return text if value == 0 or re.search("[1-9]", text) else f"{value:.1e}"
+
+
 def draw(document):
     runs = document["runs"]
     filters = [run["filter"] for run in runs]
@@ -36,7 +44,7 @@ def draw(document):
         if key == "bits_per_key":
             values = [value or None for value in values]
         values = [None if value is None else value * factor for value in values]
-        drawing.filter_bars(axes, filters, values, form.format)
+        drawing.filter_bars(axes, filters, values, functools.partial(written, form=form))
         axes.set_title(title, loc="left", fontsize=11, color=INK, pad=10)
     figure.subplots_adjust(hspace=0.5, wspace=0.45)
     drawing.margins(figure, 1.75, 0.1, 0.3, 1.05)

@@ -74,6 +74,7 @@ class Demo(Case):
             self.results("--keys", 20000, "--lookups", lookups, "--seed", seed, *more)
             for seed, more in ((SEED, ["--plot", picture]), (SEED, []), (SEED ^ 1, []))
         )
+        self.assertIn(f"\nWritten: {picture}\n", first[0])
         self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertGreater(picture.stat().st_size, 20000)
         self.check_text(first[0])
