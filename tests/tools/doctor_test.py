@@ -14,8 +14,8 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from preload import OPTIONS, preloadable, run  # noqa: E402
+from databases import DatabaseTest, edit_options, options_file
+from preload import OPTIONS, preloadable, run
 
 TOOL, PLUGIN = sys.argv[1], preloadable(sys.argv[2])
 
@@ -28,32 +28,8 @@ def listed(folder):
     return {file.name: (file.stat().st_size, file.stat().st_mtime_ns) for file in folder.iterdir()}
 
 
-class Doctor(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        cls.made = {}
-
-    def database(self, policy="deltabloom"):
-        """A copy, for each test, of a database of one table."""
-        if policy not in self.made:
-            original = self.folder / f"original-{len(self.made)}"
-            options = self.folder / "options"
-            options.write_text(OPTIONS % policy)
-            done = run("db_bench", f"--options_file={options}", f"--db={original}", "--num=2000",
-                       "--benchmarks=fillseq,flush", "--cache_size=8388608", "--seed=1", preload=PLUGIN)  # fmt: skip
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.made[policy] = original
-        return shutil.copytree(self.made[policy], self.folder / self.id())
-
-    def options_file(self, database):
-        return max(database.glob("OPTIONS-*"))
-
-    def edit_options(self, database, pattern, replacement):
-        file = self.options_file(database)
-        text, changes = re.subn(pattern, replacement, file.read_text())
-        self.assertEqual(changes, 1, pattern)
-        file.write_text(text)
+class Doctor(DatabaseTest):
+    plugin = PLUGIN
 
     def diagnose(self, database, status):
         """{code: finding} of the JSON document, which the text agrees with."""
@@ -97,7 +73,7 @@ class Doctor(unittest.TestCase):
 
     def test_all_is_well(self):
         self.assertEqual(self.diagnose(self.database(), 0), {})
-        self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
+        self.assertEqual(self.tables(), {("default", "Deltabloom local"): 1})
         row = self.document["database"]["tables"][0]
         self.assertEqual(row["compatibility_name"], "rocksdb.BuiltinBloomFilter")
         self.assertEqual(row["entries"], 2000)
@@ -111,7 +87,7 @@ class Doctor(unittest.TestCase):
         database = self.database()
         ldb = ["ldb", f"--db={database}", "--try_load_options"]
         self.assertEqual(run(*ldb, "put", "key", "value").stdout, "OK\n")
-        self.assertIn("filter_policy=nullptr", self.options_file(database).read_text())
+        self.assertIn("filter_policy=nullptr", options_file(database).read_text())
         found = self.diagnose(database, 1)
         # The key went into a table of its own when ldb opened the database, or is in the WAL.
         self.assertEqual(found.pop("options_without_policy")["severity"], "problem")
@@ -125,11 +101,11 @@ class Doctor(unittest.TestCase):
 
         # What it says is to be done helps.
         self.assertIn("filter_policy=deltabloom:10:auto", found["options_without_policy"]["to_do"])
-        self.edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom:10:auto")
+        edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom:10:auto")
         self.assertEqual(set(self.diagnose(database, 1)), {"tables_without_filter"})
         self.assertEqual(run(*ldb, "compact", preload=PLUGIN).returncode, 0)
         self.assertEqual(self.diagnose(database, 0), {})
-        self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
+        self.assertEqual(self.tables(), {("default", "Deltabloom compact"): 1})
 
     def test_options_and_their_findings(self):
         """Databases, by the policy they are written with, and the codes that are found after each
@@ -171,10 +147,10 @@ class Doctor(unittest.TestCase):
             database = self.database(written_with)
             for pattern, replacement, status, codes in changes:
                 with self.subTest(replacement):
-                    self.edit_options(database, pattern, replacement)
+                    edit_options(database, pattern, replacement)
                     self.assertEqual(set(self.diagnose(database, status)), codes)
             if written_with.startswith("bloom"):
-                self.assertEqual(self.tables(), {("default", "bloomfilter"): 1})
+                self.assertEqual(self.tables(), {("default", "RocksDB Bloom"): 1})
             shutil.rmtree(database)
 
     def test_policies_that_cannot_work(self):
@@ -190,7 +166,7 @@ class Doctor(unittest.TestCase):
             ("{id=deltabloom;range=on;}", 1, "policy_cannot_work", "prefix extractor"),
         ]:
             with self.subTest(policy):
-                self.edit_options(database, "filter_policy=.*", f"filter_policy={policy}")
+                edit_options(database, "filter_policy=.*", f"filter_policy={policy}")
                 finding = self.diagnose(database, status)[code]
                 self.assertIn(words, finding["what"])
                 self.assertIsNotNone(finding["to_do"])
@@ -206,7 +182,7 @@ class Doctor(unittest.TestCase):
         self.assertIn(table.name, found["unreadable"]["what"])
         self.assertEqual(self.tables(), {})
 
-        self.options_file(database).write_text("[CFOptions")
+        options_file(database).write_text("[CFOptions")
         self.assertIn("line 1: expected ]", json.dumps(doctor(database, "--json").stdout))
         for file in database.glob("*"):
             file.unlink()
@@ -228,7 +204,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual(set(self.diagnose(database, 2)), {"tables_elsewhere"})
         self.assertEqual(self.document["database"]["unused"], 1)
         self.assertEqual(self.document["database"]["elsewhere"], 1)
-        with self.options_file(database).open("a") as file:
+        with options_file(database).open("a") as file:
             file.write('[CFOptions "a\x1b]0;b"]\n')
         done = doctor(database)
         self.assertNotIn("\x1b", done.stdout)
@@ -242,7 +218,7 @@ class Doctor(unittest.TestCase):
         (database / "CURRENT").write_text("MANIFEST-123456\n")
         self.assertIn("MANIFEST-123456", self.diagnose(database, 2)["unreadable"]["what"])
         self.assertEqual(self.document["database"]["tables"][0]["level"], None)
-        self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
+        self.assertEqual(self.tables(), {("default", "Deltabloom local"): 1})
 
     def test_a_running_database(self):
         database = self.database()

@@ -26,6 +26,9 @@ using testing::Key;
 constexpr int kKeys = 4500;  // in the last level
 constexpr int kAllKeys = 6000;
 
+// Filters with as many bits per key as fit.
+constexpr char kFit[] = "--filter deltabloom:1000:compact ";
+
 using Change = std::function<void(Options*, BlockBasedTableOptions*)>;
 using Contents = std::vector<std::pair<std::string, std::string>>;
 
@@ -213,7 +216,7 @@ void Refilter::ExpectReplaced(Options options, const std::string& filter,
   if (table->filter_policy->Name() == std::string("deltabloom")) {
     EXPECT_EQ(err_, "");
   } else {
-    ExpectHas(err_, "was last opened without Deltabloom's policy");
+    ExpectHas(err_, "which does not use Deltabloom's filters: until it is");
   }
   const auto now = Tables();
   ASSERT_EQ(now.size(), before.size());
@@ -275,13 +278,16 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
     const char* name;
     std::vector<Change> changes;
     std::string old = "bloomfilter:10";
-    std::string filter = "";
+    std::string filter = kFit;
     std::string policy = kCompact;
   };
   const std::string lowercase = "id=deltabloom;key_transform=ascii_lowercase";
   std::vector<Case> cases = {
       {"full", {}},
-      {"ribbon, two jobs", {}, "ribbonfilter:8", "--jobs 2"},
+      {"ribbon, two jobs",
+       {},
+       "ribbonfilter:8",
+       kFit + std::string("--jobs 2")},
       {"local", {}, "deltabloom:10:local", "--filter deltabloom:10:compact"},
       {"prefixes", {prefixes}},
       {"only prefixes", {only_prefixes}},
@@ -409,7 +415,7 @@ TEST_F(Refilter, EntriesOfEveryKind) {
     EXPECT_EQ(file.at("keys_asked"),
               file.at("file") == ingested ? 5500 : kKeys - 25);
   }
-  ExpectReplaced(options, "", kCompact);
+  ExpectReplaced(options, kFit, kCompact);
 }
 
 // Column families with policies and directories of their own: without --filter
@@ -499,7 +505,7 @@ TEST_F(Refilter, Timestamps) {
         ASSERT_OK(db->Put({}, family, key, time, "value"));
       }
     });
-    EXPECT_EQ(Summary("").at("replaced"), 1);
+    EXPECT_EQ(Summary(kFit).at("replaced"), 1);
     const json file = Verify().at("files").at(0);
     EXPECT_EQ(file.at("column_family"), "timed");
     EXPECT_EQ(file.at("entries"), std::size(kTimes) * kKeys);
@@ -546,16 +552,6 @@ TEST_F(Refilter, RangeParts) {
     EXPECT_TRUE(Scan(db.get(), false) == contents);
     testing::ExpectFiltered(testing::GetAll(db.get(), 0, kAllKeys));
   }
-  // What the policy wrote that OPTIONS named before it stays, without --filter.
-  for (const std::string field : {"seeded", "range", "payload_check"}) {
-    Load(MakeOptions("id=deltabloom:20:local;" + field + "=on", with_ranges));
-    testing::Open(MakeOptions("bloomfilter:10", with_ranges), path_).reset();
-    const json document = Do("--dry-run");
-    EXPECT_EQ(document.at("summary").at("left"), 3) << field;
-    ExpectHas(document.at("files").at(0).at("reason"), "name the policy by");
-    EXPECT_EQ(Summary("--dry-run --filter deltabloom:20:compact").at("planned"),
-              3);
-  }
   // Without the prefix extractor there is none.
   Load(MakeOptions("bloomfilter:18"));
   EXPECT_EQ(expect_as_planned("--filter '" + ranges + ";layout=compact'"),
@@ -594,7 +590,7 @@ TEST_F(Refilter, IncrementalBackupKeepsTheOldFilter) {
                                   rocksdb::Env::Default(), &raw));
   const std::unique_ptr<rocksdb::BackupEngine> backup(raw);
   for (const bool now : {false, true}) {
-    if (now) Do("");
+    if (now) Do(kFit);
     const auto db = testing::Open(options, path_);
     ASSERT_OK(backup->CreateNewBackup(db.get()));
   }
@@ -611,9 +607,10 @@ TEST_F(Refilter, LeavesAsItIs) {
     Change change;
     const char* result;
     const char* reason;
+    const char* filter = kFit;
   } cases[] = {
       {"id=deltabloom;compatibility=own", nullptr, "left",
-       "its filter has the name deltabloom.SealedFilter"},
+       "its filter has the name deltabloom.SealedFilter", ""},
       {"id=deltabloom;layout=compact", nullptr, "no_gain", "null"},
       {"bloomfilter:10",
        [](auto* options, auto*) {
@@ -634,7 +631,7 @@ TEST_F(Refilter, LeavesAsItIs) {
     SCOPED_TRACE(&c - cases);
     Load(MakeOptions(c.policy, c.change));
     const auto before = Tables();
-    const json document = Do("");
+    const json document = Do(c.filter);
     EXPECT_EQ(document.at("summary").at(c.result), 3) << document;
     EXPECT_TRUE(Tables() == before);
     ExpectHas(document.at("files").at(0).at("reason").dump(), c.reason);
@@ -655,13 +652,56 @@ TEST_F(Refilter, LeavesAsItIs) {
     ExpectHas(document.at("files").at(0).at("reason"), "their");
   }
   EXPECT_EQ(std::system(("rm " + path_ + "/OPTIONS*").c_str()), 0);
-  EXPECT_EQ(Summary("").at("left"), 3);
-  ExpectHas(err_, "warning: no OPTIONS file can be read: use --filter");
+  ExpectHas(Run(path_).err, "has no OPTIONS file: use --filter");
+  EXPECT_EQ(Summary("--dry-run --filter deltabloom:20:compact").at("left"), 0);
+  ExpectHas(err_, "warning: " + path_ + ": has no OPTIONS file: if the policy");
   EXPECT_EQ(Run("--filter 'id=deltabloom;compatibility=own' " + path_).status,
             2);
   EXPECT_EQ(Run("--keep-old '' " + path_).status, 2);
   ExpectHas(Run("--filter '' " + path_).err, "expected a policy, found none");
   ExpectHas(Run("--dryrun missing").err, "was not expected: --dryrun;");
+}
+
+// Filters that nothing will use are made only where --filter asks for them.
+TEST_F(Refilter, PolicyThatDoesNotUseTheFilters) {
+  const Options bloom = MakeOptions("bloomfilter:10");
+  Load(bloom);
+  const auto before = Tables();
+  for (const char* flag : {"", "--dry-run "}) {
+    const test::Result refused = Run(flag + path_);
+    EXPECT_EQ(refused.status, 1);
+    ExpectHas(refused.err,
+              "no column family was last opened with Deltabloom's "
+              "policy");
+    EXPECT_EQ(refused.out, "");
+  }
+  EXPECT_TRUE(Tables() == before);
+
+  // A family of each kind: that of Deltabloom goes on.
+  const auto use = [](auto* db, auto* family, const std::string& key) {
+    ASSERT_OK(db->Put({}, family, key, "value"));
+  };
+  ForEachKey(bloom, "rolled out", bloom, use);
+  ForEachKey(bloom, "rolled out", MakeOptions("deltabloom:10"), use);
+  const json document = Do("--dry-run");
+  EXPECT_EQ(document.at("not_used"), json::object());
+  for (const json& file : document.at("files")) {
+    const bool other = file.at("column_family") == "default";
+    EXPECT_EQ(file.at("result"), other ? "left" : "planned") << file;
+    if (!other) continue;
+    ExpectHas(file.at("reason"),
+              "its column family was last opened with filter_policy="
+              "bloomfilter:10");
+  }
+  const json forced = Do(kFit);
+  const uint64_t unused = forced.at("not_used").at("default");
+  EXPECT_GT(unused, 0u);
+  EXPECT_FALSE(forced.at("not_used").contains("rolled out"));
+  ExpectHas(err_,
+            "warning: column family default was last opened with "
+            "filter_policy=bloomfilter:10");
+  ExpectHas(err_, "lookups of absent keys read a data block in each of " +
+                      std::to_string(unused) + " tables\n");
 }
 
 // An open database is refused; a damaged table is not touched.
@@ -671,13 +711,13 @@ TEST_F(Refilter, RefusesOpenAndDamaged) {
   const auto before = Tables();
   {
     const auto db = testing::Open(options, path_);
-    EXPECT_EQ(Run(path_).status, 1);
-    EXPECT_EQ(Run("--dry-run " + path_).status, 0);
+    EXPECT_EQ(Run(kFit + path_).status, 1);
+    EXPECT_EQ(Run("--dry-run " + (kFit + path_)).status, 0);
   }
   EXPECT_TRUE(Tables() == before);
   const std::string missing = before.rbegin()->first;
   fs::rename(missing, missing + ".elsewhere");
-  EXPECT_EQ(Summary("--dry-run", 1).at("failed"), 1);
+  EXPECT_EQ(Summary(std::string("--dry-run ") + kFit, 1).at("failed"), 1);
   fs::rename(missing + ".elsewhere", missing);
   const std::string empty = File("empty");
   fs::create_directory(empty);
@@ -687,7 +727,7 @@ TEST_F(Refilter, RefusesOpenAndDamaged) {
   const std::string damaged = before.begin()->first;
   FlipBit(damaged, 100);
   const std::string bytes = test::ReadFile(damaged);
-  const json summary = Summary("", 1);
+  const json summary = Summary(kFit, 1);
   ExpectHas(err_, damaged);
   EXPECT_EQ(summary.at("failed"), 1);
   EXPECT_EQ(summary.at("replaced"), 2);
@@ -697,14 +737,14 @@ TEST_F(Refilter, RefusesOpenAndDamaged) {
     testing::Load(testing::Open(options, path_).get(), i, i + 1);
   }
   ASSERT_GT(Tables().size(), 20u);
-  ExpectHas(Run("--json " + path_ + " >&-").err, "cannot be written");
+  ExpectHas(Run("--json " + (kFit + path_) + " >&-").err, "cannot be written");
   EXPECT_EQ(fs::file_size(path_ + "/LOCK"), 0u);
 #if ROCKSDB_MAJOR < 9
   Load(MakeOptions("bloomfilter:10", [](auto* o, auto* table) {
     o->compression = rocksdb::kZlibCompression;
     table->format_version = 1;
   }));
-  EXPECT_EQ(Summary("", 1).at("failed"), 3);
+  EXPECT_EQ(Summary(kFit, 1).at("failed"), 3);
   ExpectHas(err_, "format_version 2 or later with compression 2, found 1");
 #endif
 }
@@ -741,7 +781,8 @@ TEST_F(Refilter, DryRunOfABusyDatabase) {
     }
   });
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(Summary("--dry-run").at("failed"), 0) << err_;
+    EXPECT_EQ(Summary(std::string("--dry-run ") + kFit).at("failed"), 0)
+        << err_;
   }
   done = true;
   compact.join();
@@ -755,14 +796,15 @@ TEST_F(Refilter, KeepsOldFilesAndRemovesItsOwn) {
   const auto before = Tables();
   const std::string left = path_ + "/000001.dbtmp";
   Write(left, "part of a table");
-  EXPECT_EQ(Run("--keep-old " + path_ + " " + path_).status, 1);
+  const std::string keep = kFit + std::string("--keep-old ");
+  EXPECT_EQ(Run(keep + path_ + " " + path_).status, 1);
   fs::create_symlink("nowhere", File("dangling"));
-  ExpectHas(Run("--keep-old " + File("dangling") + " " + path_).err,
+  ExpectHas(Run(keep + File("dangling") + " " + path_).err,
             "dangling: cannot be made a directory: ");
-  ExpectHas(Run("--dry-run --keep-old " + path_ + "/old " + path_).out,
+  ExpectHas(Run("--dry-run " + keep + path_ + "/old " + path_).out,
             "3 to be replaced");
   EXPECT_FALSE(fs::exists(path_ + "/old"));
-  Do("--keep-old " + path_ + "/old");
+  Do(keep + path_ + "/old");
   EXPECT_FALSE(fs::exists(left));
   EXPECT_FALSE(Tables() == before);
   for (const auto& [path, bytes] : before) {
@@ -774,7 +816,7 @@ TEST_F(Refilter, KeepsOldFilesAndRemovesItsOwn) {
   // A file of another database is not taken for a kept one.
   Write(path_ + "/old/" + fs::path(before.begin()->first).filename().string(),
         "");
-  EXPECT_EQ(Summary("--keep-old " + path_ + "/old", 1).at("failed"), 1);
+  EXPECT_EQ(Summary(keep + path_ + "/old", 1).at("failed"), 1);
   ExpectHas(err_, "File exists");
   EXPECT_TRUE(Tables() == before);
   Write(left, "part of a table");
@@ -801,15 +843,15 @@ TEST_F(Refilter, KilledAtAnyTime) {
     fs::copy(original, path_, fs::copy_options::recursive);
     // In the foreground it waits until the program has ended.
     const uint64_t ms = 1 + random.Below(longest);
-    const bool killed =
-        Run(path_, "timeout --foreground -s KILL " + std::to_string(ms) + "e-3")
-            .status != 0;
+    const bool killed = Run(kFit + path_, "timeout --foreground -s KILL " +
+                                              std::to_string(ms) + "e-3")
+                            .status != 0;
     kills += killed ? 1 : 0;
     longest = killed ? 2 * longest : ms;
     if (kills % 2 == 0) {
       EXPECT_TRUE(ScanClosed(options) == contents);
     }
-    EXPECT_EQ(Summary("").at("left"), 0);
+    EXPECT_EQ(Summary(kFit).at("left"), 0);
     EXPECT_TRUE(ScanClosed(MakeOptions(kCompact)) == contents);
     for (const auto& entry : fs::directory_iterator(path_)) {
       EXPECT_NE(entry.path().extension(), ".dbtmp");
@@ -823,13 +865,13 @@ TEST_F(Refilter, ReportsWhatWasReplacedButNotSynced) {
   test::Result result;
   std::string errors;
   for (int n = 4; result.status != 0 && n < 200; ++n) {
-    result = Run(path_,
+    result = Run(kFit + path_,
                  "sh -c 'ulimit -n " + std::to_string(n) + "; exec \"$@\"' sh");
     errors += result.err;
   }
   ExpectHas(errors,
             "was replaced, but its directory cannot be synced: Too many open");
-  EXPECT_EQ(Summary("").at("no_gain"), 3);
+  EXPECT_EQ(Summary(kFit).at("no_gain"), 3);
 }
 
 // A full disk: nothing is lost, and the run goes on once there is room.
@@ -852,10 +894,10 @@ TEST_F(Refilter, FullDisk) {
   const Contents contents = ScanClosed(options);
   const auto space = fs::space(disk);
   EXPECT_EQ(mount("remount,", space.capacity - space.free + 50'000), 0);
-  Do("", 1);
+  Do(kFit, 1);
   ExpectHas(err_, "No space left on device");
   EXPECT_EQ(mount("remount,", 100'000'000), 0);
-  EXPECT_EQ(Summary("").at("replaced"), 3);
+  EXPECT_EQ(Summary(kFit).at("replaced"), 3);
   EXPECT_TRUE(ScanClosed(MakeOptions(kCompact)) == contents);
 }
 

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -17,6 +18,7 @@
 #include "table/sst/sst.h"
 #include "tools/deltabloom/manifest.h"
 #include "tools/deltabloom/program.h"
+#include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/table_files.h"
 #include "util/cpu.h"
 #include "util/version.h"
@@ -49,15 +51,19 @@ struct TableGroup {
 struct GroupKey {
   std::string family;
   int level = -1;  // -1: not known
-  // The policy that wrote the filter; empty: no filter.
+  // What the filter is, by its bytes; empty: no filter.
   std::string filter;
   // The name of the filter in the table; empty without a filter.
   std::string compatibility_name;
+  // Whether lookups under the policy of the family use it; nothing: not known.
+  std::optional<bool> used;
+  // Whether it is expected to match most keys that it does not hold.
+  bool weak = false;
 
   bool operator<(const GroupKey& other) const {
-    return std::tie(family, level, filter, compatibility_name) <
+    return std::tie(family, level, filter, compatibility_name, used, weak) <
            std::tie(other.family, other.level, other.filter,
-                    other.compatibility_name);
+                    other.compatibility_name, other.used, other.weak);
   }
 };
 
@@ -65,15 +71,22 @@ struct DatabaseReport {
   std::string path;
   bool listed = false;  // false: nothing of the directory is known
   OptionsFile options;
+  // By column family, of those that name a policy.
+  std::map<std::string, PolicyVerdict> verdicts;
   std::map<GroupKey, TableGroup> groups;
-  uint64_t gone = 0;                  // tables that vanished meanwhile
-  uint64_t unused = 0;                // tables that are not in the MANIFEST
-  uint64_t elsewhere = 0;             // tables in other directories, or lost
-  uint64_t unfinished = 0;            // tables that are being written
-  std::vector<std::string> problems;  // what could not be read; lines
+  std::map<std::string, Reads> reads;  // by column family
+  uint64_t gone = 0;                   // tables that vanished meanwhile
+  uint64_t unused = 0;                 // tables that are not in the MANIFEST
+  uint64_t elsewhere = 0;              // tables in other directories, or lost
+  uint64_t unfinished = 0;             // tables that are being written
+  std::vector<std::string> problems;   // what could not be read; lines
 };
 
 // --- Reading a database. Nothing is written.
+
+// A filter that matches more than this share of the keys that it does not hold
+// saves less than half of the reads.
+constexpr double kMostKeys = 0.5;
 
 // Adds a table to the report, with its level from the MANIFEST, null if that is
 // not known. Returns what went wrong; nothing if the table is gone.
@@ -91,6 +104,11 @@ std::string AddTable(const TableFile& table, const Manifest* manifest,
           key.level = static_cast<int>(std::min(live.level, 1000u));
           key.family = manifest->FamilyName(live.family);
         }
+        const auto verdict = report->verdicts.find(key.family);
+        const FilterUse use = FindFilterUse(source, file,
+                                            verdict == report->verdicts.end()
+                                                ? nullptr
+                                                : verdict->second.reader.get());
         TableGroup alone;
         alone.tables = 1;
         alone.bytes = source.Size();
@@ -103,10 +121,15 @@ std::string AddTable(const TableFile& table, const Manifest* manifest,
         for (const internal::SstFilter& filter : file.filters) {
           alone.filter_bytes += filter.bytes;
           key.compatibility_name = filter.policy;
-          key.filter = TextOf(file, "rocksdb.filter.policy");
-          if (key.filter.empty()) key.filter = key.compatibility_name;
         }
+        key.filter = use.kind;
+        key.used = use.used;
+        key.weak = use.rate.value_or(0) > kMostKeys;
         report->groups[key].Add(alone);
+        if (key.level >= 0) {
+          report->reads[key.family].Add(key.level, use.RateInUse(),
+                                        FilterKeysOf(file));
+        }
       });
   if (error.empty() || !IsGone(table)) return error;
   ++report->gone;
@@ -169,6 +192,13 @@ DatabaseReport ReadDatabase(const std::string& path, Console* console) {
   report.listed = problem.empty() || !report.options.name.empty();
   if (!problem.empty()) report.problems.push_back(problem);
   if (!report.listed) return report;
+#ifdef DELTABLOOM_TOOLS_ROCKSDB
+  for (const FamilyOptions& family : report.options.families) {
+    if (!family.BlockBased() || !family.NamesPolicy()) continue;
+    report.verdicts[family.name] =
+        JudgePolicy(family, report.options.has_listener);
+  }
+#endif
   // A table that was listed before the MANIFEST is read, and is not in it, is
   // no longer used, or not yet.
   const std::vector<TableFile> files = TableFiles({path});
@@ -318,10 +348,9 @@ class Doctor {
           kToDoWithoutPolicy);
       return;
     }
-    PolicyVerdict verdict;
-#ifdef DELTABLOOM_TOOLS_ROCKSDB
-    verdict = JudgePolicy(family, database_->options.has_listener);
-#endif
+    PolicyVerdict verdict;  // of a build without RocksDB
+    const auto found = database_->verdicts.find(family.name);
+    if (found != database_->verdicts.end()) verdict = found->second;
     filter_memory_ = std::min(filter_memory_, verdict.filter_memory);
     if (verdict.unknown) {
       Add(Severity::kUnknown, "unknown_policy",
@@ -365,12 +394,14 @@ class Doctor {
     }
     std::map<std::pair<std::string, bool>, TableGroup> without;
     std::map<std::pair<std::string, bool>, std::string> levels;
-    std::map<std::pair<std::string, std::string>, TableGroup> with;
+    std::map<std::string, UnusedFilters> unused;
+    std::map<std::string, TableGroup> weak;
     TableGroup all;
     for (const auto& [key, group] : database_->groups) {
       all.Add(group);
       if (!key.filter.empty()) {
-        with[{key.family, key.compatibility_name}].Add(group);
+        if (key.used == false) unused[key.family].Add(key, group);
+        if (key.used != false && key.weak) weak[key.family].Add(group);
         continue;
       }
       const FamilyOptions* const family = OptionsOf(key.family);
@@ -396,23 +427,54 @@ class Doctor {
     for (const auto& [which, group] : without) {
       WithoutFilter(which.first, group, levels[which], which.second);
     }
-    // A policy reads only filters under its own name.
-    for (const auto& [which, group] : with) {
-      const FamilyOptions* const family = OptionsOf(which.first);
-      const bool own = which.second == "deltabloom.SealedFilter";
-      if (family == nullptr || !family->NamesPolicy() ||
-          own == family->OwnCompatibility()) {
-        continue;
-      }
-      Add(Severity::kProblem, "filters_not_queried",
-          FamilyText(which.first) + ": the filters of " +
+    for (const auto& [name, filters] : unused) NotQueried(name, filters);
+    for (const auto& [name, group] : weak) {
+      Add(Severity::kProblem, "filters_match_most_keys",
+          FamilyText(name) + ": the filters of " +
               Count(group.tables, "table", "tables") + " of " +
-              Megabytes(group.bytes) + " are under the name " + which.second +
-              ", where the policy " + (own ? "" : "with compatibility=own ") +
-              "does not look",
-          "lookups do not use them until a compaction rewrites them; or go "
-          "back to the compatibility they were written with");
+              Megabytes(group.bytes) +
+              " match more than half of the keys that they do not hold" +
+              ReadsText(name),
+          "deltabloom inspect says what they are. Give the policy more bits "
+          "per key, if it has few, and let compactions rewrite the tables");
     }
+  }
+
+  // Filters of a column family that lookups do not use.
+  struct UnusedFilters {
+    TableGroup tables;
+    std::set<std::string> kinds;
+
+    void Add(const GroupKey& key, const TableGroup& group) {
+      tables.Add(group);
+      kinds.insert(key.filter + " under the name " + key.compatibility_name);
+    }
+  };
+
+  void NotQueried(const std::string& name, const UnusedFilters& filters) {
+    std::string kinds;
+    for (const std::string& kind : filters.kinds) {
+      kinds += (kinds.empty() ? "" : ", ") + kind;
+    }
+    const FamilyOptions* const family = OptionsOf(name);
+    Add(Severity::kProblem, "filters_not_queried",
+        FamilyText(name) + ": the filters of " +
+            Count(filters.tables.tables, "table", "tables") + " of " +
+            Megabytes(filters.tables.bytes) + " (" + kinds +
+            ") are not used under filter_policy=" + family->policy +
+            ReadsText(name),
+        "open the database with the policy, the compatibility, the key "
+        "transform and the prefix extractor that the filters were built for; "
+        "or let this policy rewrite the tables, one replica at a time: "
+        "CompactRange() with bottommost_level_compaction=kForce");
+  }
+
+  // What lookups cost now.
+  std::string ReadsText(const std::string& family) const {
+    const auto reads = database_->reads.find(family);
+    if (reads == database_->reads.end()) return {};
+    return ": a lookup of an absent key reads " + reads->second.Text() +
+           " data blocks";
   }
 
   void WithoutFilter(const std::string& name, const TableGroup& group,
@@ -424,8 +486,7 @@ class Doctor {
                              ", of " + Megabytes(group.bytes) + ", written " +
                              TimeText(group.oldest, group.newest);
     if (!chosen) {
-      Add(Severity::kProblem, "tables_without_filter",
-          what + ": lookups of absent keys read their blocks",
+      Add(Severity::kProblem, "tables_without_filter", what + ReadsText(name),
           "with a policy in use, compactions give them filters when they "
           "rewrite them; at once: CompactRange() with "
           "bottommost_level_compaction=kForce, or, if the OPTIONS file names "
@@ -481,6 +542,10 @@ Json ToJson(const DatabaseReport& database) {
          {"filter_policy", TextOrNull(family.policy)},
          {"names_a_policy", family.NamesPolicy()},
          {"names_deltabloom", family.NamesDeltabloom()}});
+    const auto reads = database.reads.find(family.name);
+    json["column_families"].back()["reads"] =
+        reads == database.reads.end() ? Json()
+                                      : NumberOrNull(reads->second.Sum());
   }
   for (const auto& [key, group] : database.groups) {
     json["tables"].push_back(
@@ -488,6 +553,7 @@ Json ToJson(const DatabaseReport& database) {
          {"level", key.level < 0 ? Json() : Json(key.level)},
          {"filter", TextOrNull(key.filter)},
          {"compatibility_name", TextOrNull(key.compatibility_name)},
+         {"used", key.used.has_value() ? Json(*key.used) : Json()},
          {"tables", group.tables},
          {"bytes", group.bytes},
          {"entries", group.entries},
@@ -529,18 +595,27 @@ void Show(const DatabaseReport& database, Console* console) {
                   (family.policy.empty() ? "names no filter_policy"
                                          : "filter_policy=" + family.policy));
   }
-  std::vector<std::vector<std::string>> rows = {{"  column family", "filters",
-                                                 "level", "tables", "size",
-                                                 "filter size", "written"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"  column family", "filters", "used", "level", "tables", "size",
+       "filter size", "written"}};
   for (const auto& [key, group] : database.groups) {
     rows.push_back({"  " + (key.family.empty() ? "-" : key.family),
                     key.filter.empty() ? "none" : key.filter,
+                    key.filter.empty()      ? "-"
+                    : !key.used.has_value() ? "?"
+                    : *key.used             ? "yes"
+                                            : "no",
                     key.level < 0 ? "-" : std::to_string(key.level),
                     std::to_string(group.tables), Megabytes(group.bytes),
                     Megabytes(group.filter_bytes),
                     TimeText(group.oldest, group.newest)});
   }
-  if (rows.size() > 1) console->Table(rows, 2);
+  if (rows.size() > 1) console->Table(rows, 3);
+  for (const auto& [family, reads] : database.reads) {
+    console->Line(
+        "  " + FamilyText(family) +
+        ": data blocks read by a lookup of an absent key: " + reads.Text());
+  }
   const auto counted = [console](uint64_t tables, const char* what) {
     if (tables == 0) return;
     console->Line("  " + Count(tables, "table ", "tables ") + what);
@@ -626,10 +701,17 @@ can be created, as then in programs with the same libraries.
 For the database it reads the newest OPTIONS file, which RocksDB writes whenever
 it opens a database or changes its options, for the policy that each column
 family was last opened with, and checks that this policy can work; the MANIFEST,
-for the tables and their levels; and the footer and properties of each table,
-for the policy that wrote its filter, its size, and when it was written. Filters
-themselves are not read: deltabloom inspect and verify do that. Tables in other
-directories (db_paths, cf_paths) are counted only.
+for the tables and their levels; and of each table its footer, its properties
+and the end of its filter, for what the filter is, its size, and when the table
+was written. The policy that the OPTIONS file names then looks up keys in the
+filter, which shows whether lookups use it. Whether filters are damaged, and have
+every key, is found by deltabloom inspect and verify, which read all of them.
+Tables in other directories (db_paths, cf_paths) are counted only.
+
+The number of data blocks that a lookup of an absent key reads is the sum of the
+expected false-positive rates of the filters, one for each table of level 0 and
+one, the average, for each other level. Without a filter, or with one that is not
+used, it is 1.
 
 Programs that do not know the policy, such as ldb --try_load_options put without
 the plugin, write filter_policy=nullptr into the OPTIONS file, and tables
@@ -644,8 +726,8 @@ policy of their filters; times are seconds since 1970) and "findings", the worst
 first. A finding has "severity": "problem", "unknown" or "note", a "code" that
 stays the same in all releases, "what" and "to_do". Codes of problems are
 no_policy_in_process, options_without_policy, policy_cannot_work,
-tables_without_filter, filters_not_queried and levels_without_listener. Unknown
-values are null.)";
+tables_without_filter, filters_not_queried, filters_match_most_keys and
+levels_without_listener. Unknown values are null.)";
   manual.examples = {
       {"deltabloom doctor", "whether programs here can use the policy"},
       {"deltabloom doctor /var/lib/db", "and whether this database uses it"},
@@ -654,7 +736,7 @@ values are null.)";
        "for a monitor"}};
   manual.success =
       "the policy can be created, every column family names a policy, and "
-      "every table has a filter";
+      "every table has a filter that this policy uses";
   manual.failure = "a problem was found";
   manual.undecided =
       "no problem was found, but something could not be examined";

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "tools/deltabloom/filter_use.h"
 #include "tools/deltabloom/options_file.h"
 
 namespace deltabloom::tools {
@@ -27,6 +29,8 @@ struct PolicyVerdict {
   bool unknown_transform = false;       // nor is its key transform
   bool builds_filters = true;           // false: none by choice (deltabloom:0)
   uint64_t filter_memory = UINT64_MAX;  // in bytes, if it is set
+  // Reads filters as the policy does; null if it cannot be made here.
+  std::shared_ptr<const PolicyReader> reader;
 };
 
 // Only in builds with RocksDB.

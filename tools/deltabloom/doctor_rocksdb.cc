@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/plugin/find_rocksdb.h"
@@ -41,6 +42,54 @@ std::string TryToBuild(const rocksdb::FilterPolicy& policy) {
   return {};
 }
 
+// The prefix extractor of an OPTIONS file; null if there is none or it is not
+// known here.
+std::shared_ptr<const rocksdb::SliceTransform> ExtractorOf(
+    const FamilyOptions& family) {
+  std::shared_ptr<const rocksdb::SliceTransform> extractor;
+  const rocksdb::Status status = rocksdb::SliceTransform::CreateFromString(
+      rocksdb::ConfigOptions(), family.prefix_extractor, &extractor);
+  return status.ok() ? extractor : nullptr;
+}
+
+class Reader : public PolicyReader {
+ public:
+  Reader(std::shared_ptr<const rocksdb::FilterPolicy> policy,
+         const FamilyOptions& family)
+      : policy_(std::move(policy)), whole_keys_(family.whole_key_filtering) {
+    const auto extractor = ExtractorOf(family);
+    // Tables name their extractors in this way.
+    if (extractor != nullptr) {
+      extractor_ = extractor->AsString();
+    } else if (family.prefix_extractor != "nullptr") {
+      extractor_ = family.prefix_extractor;  // of the program's own
+    }
+  }
+
+  bool Opens(const std::string& compatibility_name) const override {
+    return compatibility_name == policy_->CompatibilityName();
+  }
+
+  bool MatchesEverything(std::string_view filter) const override {
+    const auto reader = internal::NewBitsReader(*policy_, filter);
+    constexpr int kKeys = 100;
+    for (int i = 0; reader != nullptr && i < kKeys; ++i) {
+      if (!reader->MayMatch("deltabloom doctor " + std::to_string(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool LooksUpWholeKeys() const override { return whole_keys_; }
+  const std::string& PrefixExtractor() const override { return extractor_; }
+
+ private:
+  const std::shared_ptr<const rocksdb::FilterPolicy> policy_;
+  const bool whole_keys_;
+  std::string extractor_;
+};
+
 }  // namespace
 
 void ReadRocksDB(ProcessReport* report) {
@@ -70,8 +119,11 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   rocksdb::Status status =
       rocksdb::FilterPolicy::CreateFromString(config, text, &policy);
+  if (status.ok() && policy != nullptr) {
+    verdict.reader = std::make_shared<Reader>(policy, family);
+  }
   if (!family.NamesDeltabloom()) {
-    verdict.unknown = !status.ok() || policy == nullptr;
+    verdict.unknown = verdict.reader == nullptr;
     return verdict;
   }
   internal::PolicyOptions parsed;
@@ -80,9 +132,7 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
   verdict.unknown_transform = parsed.TransformIsUnknown();
   if (verdict.unknown_transform) return verdict;
   rocksdb::ColumnFamilyOptions options;
-  rocksdb::SliceTransform::CreateFromString(rocksdb::ConfigOptions(),
-                                            family.prefix_extractor,
-                                            &options.prefix_extractor);
+  options.prefix_extractor = ExtractorOf(family);
   rocksdb::DBOptions db;
   if (has_listener) db.listeners.push_back(NewRocksDBFilterListener(&ignored));
   if (status.ok() && policy != nullptr) {

@@ -37,9 +37,14 @@ std::string_view IdOf(std::string_view policy) {
   return policy.substr(0, policy.find_first_of(";} "));
 }
 
+bool IsTrue(std::string_view value) { return value == "true" || value == "1"; }
+
 void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
   if (line.section == "TableOptions/BlockBasedTable") {
     if (line.name == "filter_policy") family->policy = line.value;
+    if (line.name == "whole_key_filtering") {
+      family->whole_key_filtering = IsTrue(line.value);
+    }
   } else if (line.section != "CFOptions") {
     return;
   } else if (line.name == "table_factory") {
@@ -47,8 +52,7 @@ void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
   } else if (line.name == "prefix_extractor") {
     family->prefix_extractor = line.value;
   } else if (line.name == "optimize_filters_for_hits") {
-    family->optimize_filters_for_hits =
-        line.value == "true" || line.value == "1";
+    family->optimize_filters_for_hits = IsTrue(line.value);
   }
 }
 

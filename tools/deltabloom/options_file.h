@@ -15,6 +15,7 @@ struct FamilyOptions {
   std::string prefix_extractor;
   std::string policy;
   bool optimize_filters_for_hits = false;
+  bool whole_key_filtering = true;
 
   bool BlockBased() const {
     return table_factory.empty() || table_factory == "BlockBasedTable";

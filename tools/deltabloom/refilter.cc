@@ -15,6 +15,7 @@
 #include "tools/deltabloom/manifest.h"
 #include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/program.h"
+#include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/table_files.h"
 
 namespace deltabloom::tools {
@@ -61,32 +62,6 @@ std::string RateText(const std::optional<double>& rate) {
   return rate.has_value() ? Percent(*rate) : "?";
 }
 
-// The reads of a lookup of an absent key in one sorted run, or in the tables of
-// level 0: the sum over runs of their average rates.
-class Reads {
- public:
-  void Add(const RefilterTable& table, const std::optional<double>& rate) {
-    // Each table of level 0 is a run.
-    runs_[{table.level, table.level == 0 ? runs_.size() : 0}].Add(
-        rate, std::max(1.0, static_cast<double>(table.keys)));
-  }
-  std::optional<double> Sum() const {
-    double sum = 0;
-    for (const auto& [key, run] : runs_) {
-      if (!run.Rate().has_value()) return std::nullopt;
-      sum += *run.Rate();
-    }
-    return sum;
-  }
-  std::string Text() const {
-    const auto sum = Sum();
-    return sum.has_value() ? Format("%.4f", *sum) : "?";
-  }
-
- private:
-  std::map<std::pair<int, size_t>, RateSum> runs_;
-};
-
 class Run {
  public:
   Run(const Options& options, Console* console)
@@ -103,17 +78,17 @@ class Run {
 
   ExitCode All() {
     std::shared_ptr<void> lock;
+    // The lock is a file, which a folder without a database does not get.
+    Manifest ignored;
+    Check(ReadManifest(options_.database, &ignored));
+    ReadPolicies();
     if (!options_.dry_run) {
-      // The lock is a file, which a folder without a database does not get.
-      Manifest ignored;
-      Check(ReadManifest(options_.database, &ignored));
       std::string error;
       lock = LockDatabase(options_.database, &error);
       Check(error);
     }
     if (!options_.keep_old.empty() && !options_.dry_run) MakeKeepOld();
     FindTables();
-    ReadPolicies();
     console_->StartArray("files");
     ForEachTable([&](size_t, RefilterTable* table) {
       if (table->reason.empty()) PlanRefilter(OptionsOf(*table), table);
@@ -161,59 +136,78 @@ class Run {
   }
 
   // What the tables of each column family get: the filters of --filter, or
-  // those of the policy that the newest OPTIONS file names.
+  // those of the policy that the newest OPTIONS file names. Throws if all would
+  // stay.
   void ReadPolicies() {
     OptionsFile file;
-    const std::string warning = options_.database + ": warning: ";
     const bool by_policy = options_.uri.empty();
+    std::string problem = ReadNewestOptionsFile(options_.database, &file);
+    if (problem.empty() && file.name.empty()) {
+      problem = options_.database + ": has no OPTIONS file";
+    }
     others_ = options_;
     if (by_policy) {
+      Check(problem.empty() ? "" : problem + ": use --filter");
       others_.problem =
           "no OPTIONS file names the policy of its column family: use --filter";
+    } else if (!problem.empty()) {
+      console_->Error("warning: " + problem +
+                      ": if the policy has key_transform or seeded, name them "
+                      "in --filter");
     }
-    if (!ReadNewestOptionsFile(options_.database, &file).empty() ||
-        file.name.empty()) {
-      console_->Error(warning +
-                      "no OPTIONS file can be read: use --filter, and name "
-                      "key_transform and seeded there if the policy has them");
+    bool any = !by_policy;
+    for (const FamilyOptions& family : file.families) {
+      ReadPolicy(family);
+      any = any || family.NamesDeltabloom();
+    }
+    if (any) return;
+    Check(options_.database +
+          ": no column family was last opened with Deltabloom's policy, and "
+          "others do not use its filters: roll the policy out first, or name "
+          "the filters by --filter if that is still to come");
+  }
+
+  void ReadPolicy(const FamilyOptions& family) {
+    const bool by_policy = options_.uri.empty();
+    RefilterOptions& options =
+        families_.emplace(family.name, options_).first->second;
+    if (!family.NamesDeltabloom()) {
+      const std::string opened =
+          "last opened with filter_policy=" +
+          (family.NamesPolicy() ? family.policy : "nullptr") +
+          ", which does not use Deltabloom's filters";
+      if (by_policy) {
+        options.problem = "its column family was " + opened +
+                          ": roll the policy out first, or use --filter";
+      } else {
+        without_policy_[family.name] = opened;
+      }
       return;
     }
-    for (const FamilyOptions& family : file.families) {
-      RefilterOptions& options =
-          families_.emplace(family.name, options_).first->second;
-      const std::string opened =
-          warning + "column family " + family.name + " was last opened ";
-      if (!family.NamesDeltabloom()) {
-        options.guessed = by_policy;
-        console_->Error(opened +
-                        "without Deltabloom's policy, for which the new "
-                        "filters match every key: roll the policy out first");
-        continue;
+    internal::PolicyOptions policy;
+    const std::string error = ParseFilter(family.policy, &policy);
+    if (!error.empty() && (by_policy || family.OwnCompatibility())) {
+      options.problem = "the policy of its column family: " + error;
+    } else if (by_policy) {
+      options.filter = AsManyBitsAsFit(policy);
+    } else if (policy.key_transform != options_.filter.key_transform) {
+      // They would turn nothing away, and the old ones do.
+      options.problem = "the policy of its column family has key_transform=" +
+                        policy.key_transform +
+                        ", for which filters with key_transform=" +
+                        options_.filter.key_transform + " match every key";
+    } else {
+      for (const auto& [name, lost] :
+           {std::pair("seeded=on", policy.seeded && !options_.filter.seeded),
+            std::pair("range=on", policy.range && !options_.filter.range)}) {
+        if (!lost) continue;
+        console_->Error("warning: column family " + family.name +
+                        " was last opened with " + name +
+                        ", which the new filters lack: name it in --filter");
       }
-      internal::PolicyOptions policy;
-      const std::string error = ParseFilter(family.policy, &policy);
-      if (!error.empty() && (by_policy || family.OwnCompatibility())) {
-        options.problem = "the policy of its column family: " + error;
-      } else if (by_policy) {
-        options.filter = AsManyBitsAsFit(policy);
-      } else if (policy.key_transform != options_.filter.key_transform) {
-        // They would turn nothing away, and the old ones do.
-        options.problem = "the policy of its column family has key_transform=" +
-                          policy.key_transform +
-                          ", for which filters with key_transform=" +
-                          options_.filter.key_transform + " match every key";
-      } else {
-        for (const auto& [name, lost] :
-             {std::pair("seeded=on", policy.seeded && !options_.filter.seeded),
-              std::pair("range=on", policy.range && !options_.filter.range)}) {
-          if (!lost) continue;
-          console_->Error(opened + "with " + name +
-                          ", which the new filters lack: name it in --filter");
-        }
-      }
-      // The rates of the filters that stay are those for the policy.
-      if (!options.problem.empty()) options.filter = policy;
     }
+    // The rates of the filters that stay are those for the policy.
+    if (!options.problem.empty()) options.filter = policy;
   }
 
   const RefilterOptions& OptionsOf(const RefilterTable& table) const {
@@ -354,19 +348,25 @@ class Run {
     };
     std::map<std::pair<std::string, int>, Group> levels;
     std::map<std::string, Group> families;
+    std::map<std::string, uint64_t> not_used;  // tables
     Json summary;
     for (const char* outcome : kOutcomes) summary[outcome] = 0;
     for (const RefilterTable& table : tables_) {
       Json& count = summary[kOutcomes[static_cast<size_t>(table.outcome)]];
       count = count.get<uint64_t>() + 1;
       if (table.outcome == Outcome::kGone) continue;
+      const bool has_new_filter = table.outcome == Outcome::kReplaced ||
+                                  table.outcome == Outcome::kPlanned;
+      if (has_new_filter && without_policy_.count(table.family) > 0) {
+        ++not_used[table.family];
+      }
       for (Group* group :
            {&levels[{table.family, table.level}], &families[table.family]}) {
         group->keys += table.keys;
         group->bytes += table.filter_bytes;
         ++group->filters[table.before.empty() ? "none" : table.before];
-        group->before.Add(table, table.rate_before);
-        group->after.Add(table, table.rate_after);
+        group->before.Add(table.level, table.rate_before, table.keys);
+        group->after.Add(table.level, table.rate_after, table.keys);
       }
     }
     std::vector<std::vector<std::string>> rows = {
@@ -401,6 +401,7 @@ class Run {
                      group.before.Text() + " -> " + group.after.Text());
     }
     console_->Add("summary", summary);
+    console_->Add("not_used", Json(not_used));
     console_->Line(Count(tables_.size(), "table", "tables") + ": " +
                    (options_.dry_run
                         ? summary["planned"].dump() + " to be replaced"
@@ -410,6 +411,14 @@ class Run {
                    summary["failed"].dump() + " failed, " +
                    summary["gone"].dump() + " gone meanwhile" +
                    (stop_ ? "; stopped, because no file can be written" : ""));
+    for (const auto& [name, tables] : not_used) {
+      console_->Error("warning: column family " + name + " was " +
+                      without_policy_.at(name) +
+                      ": until it is opened with "
+                      "Deltabloom's policy, lookups of absent keys read a "
+                      "data block in each of " +
+                      Count(tables, "table", "tables"));
+    }
     return summary["failed"] > 0 || stop_ ? kFailure : kSuccess;
   }
 
@@ -418,6 +427,9 @@ class Run {
   std::vector<std::string> directories_;
   std::map<std::string, RefilterOptions> families_;  // of the OPTIONS file
   RefilterOptions others_;  // of families that it does not name
+  // Families that get filters which their policy does not use: how they were
+  // last opened.
+  std::map<std::string, std::string> without_policy_;
   std::vector<RefilterTable> tables_;
   std::vector<uint64_t> temporaries_;  // numbers of files, one for each thread
   std::atomic<bool> stop_{false};
@@ -487,14 +499,14 @@ positives; so a second run has nothing to do.
 Without --filter each column family gets the filters of the Deltabloom policy
 that the newest OPTIONS file names for it: its key_transform, seed, layout
 (compact for auto), range parts and limits, with as many bits per key as fit,
-whatever its bits_per_key and allocation. With another policy there, or none,
-they are compact, and a table whose filter has a key_transform, a seed, a range
-part or a payload_check stays, as do tables of families that are not there.
+whatever its bits_per_key and allocation. Tables of families with another policy
+there, or none, stay; if that is so for all, nothing is begun.
 
 Deltabloom's policy reads filters of every layout and size, but those of another
 key_transform match every key for it: where --filter and the policy differ in
-that, the tables stay. For RocksDB without Deltabloom the new filters match every
-key: roll out the policy first.
+that, the tables stay. RocksDB without Deltabloom, or with another policy, does
+not use the new filters: roll out the policy first. With --filter they are made
+nevertheless, and a warning at the end names the families that do not use them.
 
 The table is copied to a new file beside it. The keys are read from the copy,
 where the checksum of every data block must hold; each key and prefix is looked
@@ -531,8 +543,9 @@ only where a range part is to be made, whose size depends on them. The number of
 reads is that of data blocks for a lookup of an absent key, in all tables of
 level 0 and in one table of each other level.
 
-The document of --json has "files", "levels", "column_families" and "summary",
-the number of files by result. A file has "result" (planned, replaced, no_gain,
+The document of --json has "files", "levels", "column_families", "summary", the
+number of files by result, and "not_used", the number of new filters in column
+families whose policy does not use them. A file has "result" (planned, replaced, no_gain,
 left, failed, or gone: deleted while the database was open), "reason", "keys",
 "filter_bytes", and "before" and "after" with "filter" and the expected "rate"
 of false positives; deltabloom verify measures it. Unknown values are null.)";

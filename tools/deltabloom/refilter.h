@@ -15,7 +15,6 @@ namespace deltabloom::tools {
 
 struct RefilterOptions {
   internal::PolicyOptions filter;
-  bool guessed = false;  // the policy that will read the filter is not known
   std::string problem;   // why no table gets such a filter; empty: none
   std::string keep_old;  // a directory for links to the old files, or empty
 };
@@ -27,25 +26,6 @@ enum class Outcome : uint8_t {
   kLeft,      // as it is; `reason` says why
   kFailed,    // the table cannot be read, or no other one can be written
   kGone,      // an open database has deleted it
-};
-
-// The rate over the keys of several filters; nothing if one is not known.
-class RateSum {
- public:
-  void Add(const std::optional<double>& rate, double keys) {
-    known_ = known_ && rate.has_value();
-    sum_ += rate.value_or(0) * keys;
-    keys_ += keys;
-  }
-  std::optional<double> Rate() const {
-    if (!known_ || !(keys_ > 0)) return std::nullopt;
-    return sum_ / keys_;
-  }
-
- private:
-  bool known_ = true;
-  double sum_ = 0;
-  double keys_ = 0;
 };
 
 // A table of the database.

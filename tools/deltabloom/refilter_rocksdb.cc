@@ -23,6 +23,7 @@
 #include "table/framing.h"
 #include "table/sst/sst.h"
 #include "tools/deltabloom/filter_keys.h"
+#include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/refilter.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
@@ -45,12 +46,6 @@ constexpr char kFilterName[] = "rocksdb.BuiltinBloomFilter";
 // A filter is replaced if that leaves at most this share of its false
 // positives.
 constexpr double kLeastGain = 0.9;
-
-// "RocksDB Bloom", "Deltabloom compact".
-std::string KindOf(const std::string& policy, std::string_view filter) {
-  const std::string text = DescribeTableFilter(policy, filter);
-  return text.substr(0, text.find(','));
-}
 
 // --- What replaces a filter.
 
@@ -104,33 +99,30 @@ double KeysIn(const RefilterTable& table, uint64_t bytes) {
          static_cast<double>(std::max<uint64_t>(table.filter_bytes, 1));
 }
 
-// Whether the policy queries such a filter, and whether it is seeded where the
-// options want that; whether it has no optional field (key transform, seed,
-// range part, payload check); and whether it has a range part.
-struct Fit {
-  bool queried;
-  bool seeded;
-  bool plain;
-  bool has_range;
+// A filter that is there now, as the policy reads it.
+struct OldFilter {
+  bool queried;     // not for want of the key transform
+  bool has_seed;    // or the options want none
+  bool has_ranges;  // a range part
 };
-Fit FitOf(const internal::PolicyOptions& options, std::string_view filter) {
+
+OldFilter LookAt(const internal::PolicyOptions& options,
+                 std::string_view filter) {
   internal::ParsedFilter parsed;
   internal::HashedKeys keys;
   const internal::FilterKind kind = internal::ParseSealed(
       filter, internal::ActiveCpu(), &keys, &parsed, nullptr);
   const bool foreign = kind == internal::FilterKind::kForeign;
-  const uint32_t wanted =
-      options.transform == nullptr ? 0 : options.transform->id;
-  return {(keys.transformed && !foreign) ==
-                  (options.key_transform != internal::kNoTransform) &&
-              (wanted == 0 || keys.transform_id == wanted),
-          !options.seeded || (keys.seeded && !foreign),
-          foreign || (keys.AsTheyAre() &&
-                      (kind == internal::FilterKind::kAlways ||
-                       parsed.payload_size + internal::kSealedFramingSize ==
-                           filter.size())),
-          kind == internal::FilterKind::kFilter &&
-              !internal::RangePartOf(filter).empty()};
+  const bool transformed = keys.transformed && !foreign;
+  const bool wants_transform = options.key_transform != internal::kNoTransform;
+  const bool is_of_transform = options.transform == nullptr ||
+                               keys.transform_id == options.transform->id;
+  OldFilter old;
+  old.queried = transformed == wants_transform && is_of_transform;
+  old.has_seed = !options.seeded || (keys.seeded && !foreign);
+  old.has_ranges = kind == internal::FilterKind::kFilter &&
+                   !internal::RangePartOf(filter).empty();
+  return old;
 }
 
 // "Deltabloom compact with a range part", if range parts are wanted.
@@ -142,14 +134,14 @@ std::string WithRange(const internal::PolicyOptions& options,
 
 // Whether a filter of this rate replaces another one. To get a seed that is
 // wanted, it may match more keys.
-bool IsBetter(bool old_is_seeded, const std::optional<double>& rate,
+bool IsBetter(bool old_has_seed, const std::optional<double>& rate,
               const std::optional<double>& old_rate) {
-  const double most = old_is_seeded ? 1 : 1 / kLeastGain;
+  const double most = old_has_seed ? 1 : 1 / kLeastGain;
   return rate.value_or(1) < std::min(1.0, most * old_rate.value_or(1));
 }
 
-void Decide(bool fits, RefilterTable* table) {
-  const double least = fits ? kLeastGain : 1 / kLeastGain;
+void Decide(bool all_have_seeds, RefilterTable* table) {
+  const double least = all_have_seeds ? kLeastGain : 1 / kLeastGain;
   const bool gains = *table->rate_after < 1 &&
                      (!table->rate_before.has_value() ||
                       *table->rate_after <= least * *table->rate_before);
@@ -158,8 +150,8 @@ void Decide(bool fits, RefilterTable* table) {
 }
 
 // Throws what cannot be read. Sets `reason` if the table has to stay.
-void Plan(const RefilterOptions& options, const SstSource& source,
-          RefilterTable* table) {
+void PlanTable(const RefilterOptions& options, const SstSource& source,
+               RefilterTable* table) {
   if (source.Size() != table->size) {
     Check(source.Name() + ": expected " + std::to_string(table->size) +
           " bytes by the MANIFEST, found " + std::to_string(source.Size()));
@@ -172,8 +164,7 @@ void Plan(const RefilterOptions& options, const SstSource& source,
   }
   const SstFilter& filter = file.filters[0];
   table->filter_bytes = filter.bytes;
-  table->keys = NumberOf(file, "rocksdb.num.filter_entries");
-  if (table->keys == 0) table->keys = NumberOf(file, "rocksdb.num.entries");
+  table->keys = FilterKeysOf(file);
   std::string no_prefixes;
   const FilterContent content = FindContent(file, &no_prefixes);
   table->range =
@@ -182,8 +173,7 @@ void Plan(const RefilterOptions& options, const SstSource& source,
       content.prefixes->Name() == std::string(internal::kRangeExtractorName);
   RateSum before;
   RateSum after;
-  bool fits = true;
-  bool plain = true;
+  bool all_have_seeds = true;
   internal::HashedKeys hashed;
   hashed.seeded = options.filter.seeded;
   const internal::KeyMapping mapping(options.filter.transform, hashed);
@@ -191,14 +181,13 @@ void Plan(const RefilterOptions& options, const SstSource& source,
     const std::string bytes = ReadBlock(source, file, handle);
     const double keys = KeysIn(*table, handle.size);
     const auto whole_keys = static_cast<uint64_t>(keys + 0.5);
-    const Fit fit = FitOf(options.filter, bytes);
-    plain = plain && fit.plain;
+    const OldFilter old = LookAt(options.filter, bytes);
     const auto old_rate =
-        fit.queried ? RateOfSealedFilter(bytes, whole_keys) : 1;
+        old.queried ? RateOfSealedFilter(bytes, whole_keys) : 1;
     before.Add(old_rate, keys);
     const internal::Plan plan = PlanPart(
         SettingsFor(options.filter, *table, mapping, handle.size), whole_keys);
-    const std::string kind = KindOf(filter.policy, bytes);
+    const std::string kind = KindOfFilter(filter.policy, bytes);
     const std::string new_kind =
         std::string("Deltabloom ") +
         (plan.layout == nullptr ? "none" : plan.layout->name);
@@ -206,15 +195,15 @@ void Plan(const RefilterOptions& options, const SstSource& source,
     double new_rate = plan.layout == nullptr ? 1 : internal::PlanRate(plan);
     // The same layout has no more bits in the same bytes, even if the number of
     // keys is overestimated here.
-    if (kind == new_kind && fit.queried) {
+    if (kind == new_kind && old.queried) {
       const internal::Plan unseeded =
           PlanPart(SettingsFor(options.filter, *table,
                                {options.filter.transform, {}}, handle.size),
                    whole_keys);
       new_rate *= std::max(1.0, old_rate.value_or(1) / PlanRate(unseeded));
     }
-    const bool better = IsBetter(fit.seeded, new_rate, old_rate);
-    fits = fits && (fit.seeded || !better);
+    const bool better = IsBetter(old.has_seed, new_rate, old_rate);
+    all_have_seeds = all_have_seeds && (old.has_seed || !better);
     after.Add(better ? new_rate : old_rate, keys);
     if (table->before.empty()) {
       table->before = kind;
@@ -223,7 +212,7 @@ void Plan(const RefilterOptions& options, const SstSource& source,
   }
   table->rate_before = before.Rate();
   table->rate_after = after.Rate().value_or(1);
-  Decide(fits, table);
+  Decide(all_have_seeds, table);
   // What cannot be replaced, whatever it would gain.
   struct stat status;
   if (file.filters.size() != 1 || filter.scope == FilterScope::kPerBlock) {
@@ -241,11 +230,6 @@ void Plan(const RefilterOptions& options, const SstSource& source,
   } else if (lstat(table->path.c_str(), &status) != 0 ||
              !S_ISREG(status.st_mode)) {
     table->reason = "it is a symbolic link";
-  } else if (options.guessed && !plain) {
-    table->reason =
-        "its filter has a key_transform, a seed, a range part or a "
-        "payload_check, and the OPTIONS file names no policy of Deltabloom: "
-        "name the policy by --filter";
   } else {
     table->reason = options.problem;
   }
@@ -323,9 +307,9 @@ class FilterMaker : public FilterKeysVisitor {
     if (status.ok()) status = builder_->MaybePostVerify(built);
     if (!status.ok()) Check(source_.Name() + ": " + status.ToString());
     const auto weight = static_cast<double>(keys);
-    const Fit old = FitOf(options_.filter, old_);
-    const bool has_range =
-        FitOf(options_.filter, built.ToStringView()).has_range;
+    const OldFilter old = LookAt(options_.filter, old_);
+    const bool has_ranges =
+        LookAt(options_.filter, built.ToStringView()).has_ranges;
     const std::optional<double> old_rate =
         old.queried ? RateOfSealedFilter(old_, keys) : 1;
     keys_ += keys;
@@ -339,13 +323,13 @@ class FilterMaker : public FilterKeysVisitor {
                 .layout != nullptr) {
       throw std::bad_alloc();
     }
-    if (keys > 0 && IsBetter(old.seeded, rate, old_rate) &&
-        (has_range || !table_.range || !old.has_range)) {
+    if (keys > 0 && IsBetter(old.has_seed, rate, old_rate) &&
+        (has_ranges || !table_.range || !old.has_ranges)) {
       after_.Add(rate, weight);
-      fits_ = fits_ && old.seeded;
+      all_have_seeds_ = all_have_seeds_ && old.has_seed;
       filters_[partition_] = built.ToString();
-      kind_ = KindOf(kFilterName, filters_[partition_]);
-      has_ranges_ = has_ranges_ && has_range;
+      kind_ = KindOfFilter(kFilterName, filters_[partition_]);
+      has_ranges_ = has_ranges_ && has_ranges;
     } else {
       after_.Add(old_rate, weight);
     }
@@ -362,7 +346,7 @@ class FilterMaker : public FilterKeysVisitor {
     table->after = WithRange(options_.filter, kind_, has_ranges_);
     table->rate_before = before_.Rate();
     table->rate_after = after_.Rate().value_or(1);
-    Decide(fits_, table);
+    Decide(all_have_seeds_, table);
   }
 
   const std::vector<std::string>& filters() const { return filters_; }
@@ -437,7 +421,7 @@ class FilterMaker : public FilterKeysVisitor {
   uint64_t keys_ = 0;
   RateSum before_;
   RateSum after_;
-  bool fits_ = true;  // all that are replaced; see Fit::seeded
+  bool all_have_seeds_ = true;  // all that are replaced; OldFilter::has_seed
   std::string kind_;
   bool has_ranges_ = true;  // all new filters
   uint64_t checked_ = 0;    // the end of the last data block
@@ -688,10 +672,11 @@ void Conclude(const std::string& error, RefilterTable* table) {
 void PlanRefilter(const RefilterOptions& options, RefilterTable* table) {
   table->reason.clear();
   table->before.clear();
-  Conclude(
-      ReadTable(table->path,
-                [&](const SstSource& source) { Plan(options, source, table); }),
-      table);
+  Conclude(ReadTable(table->path,
+                     [&](const SstSource& source) {
+                       PlanTable(options, source, table);
+                     }),
+           table);
 }
 
 void PlanRange(const RefilterOptions& options, RefilterTable* table) {

@@ -121,6 +121,12 @@ uint64_t NumberOf(const internal::SstFile& file, const char* name,
   return file.properties.Number(name, &number) ? number : otherwise;
 }
 
+uint64_t FilterKeysOf(const internal::SstFile& file) {
+  const uint64_t keys = NumberOf(file, "rocksdb.num.filter_entries");
+  // Older releases of RocksDB count entries only.
+  return keys > 0 ? keys : NumberOf(file, "rocksdb.num.entries");
+}
+
 internal::SstFile ReadSst(const internal::SstSource& source, bool* damaged) {
   internal::SstFile file;
   const std::string error = internal::WalkSst(source, &file);
@@ -161,6 +167,11 @@ std::vector<internal::BlockHandle> FilterBlocks(
         return std::string();
       }));
   return blocks;
+}
+
+std::string KindOfFilter(const std::string& policy, std::string_view filter) {
+  const std::string text = DescribeTableFilter(policy, filter);
+  return text.substr(0, text.find(','));
 }
 
 Summary::Summary(Lists lists) : lists_(std::move(lists)) {

@@ -50,6 +50,9 @@ std::string TextOf(const internal::SstFile& file, const char* name,
 uint64_t NumberOf(const internal::SstFile& file, const char* name,
                   uint64_t otherwise = 0);
 
+// The keys and prefixes in the filter of a table, by its properties.
+uint64_t FilterKeysOf(const internal::SstFile& file);
+
 // What WalkSst finds. *damaged is set if the index of a partitioned filter is
 // damaged. Throws std::runtime_error.
 internal::SstFile ReadSst(const internal::SstSource& source,
@@ -72,6 +75,9 @@ std::string ReadBlock(const internal::SstSource& source,
 // table of RocksDB, under this name.
 std::string DescribeTableFilter(const std::string& policy,
                                 std::string_view filter);
+
+// Its first part: "Deltabloom local", "RocksDB Bloom".
+std::string KindOfFilter(const std::string& policy, std::string_view filter);
 
 // What became of the files: how many are sound or gone, and the names of the
 // others in lists, which have a name for programs and a text.

@@ -1,0 +1,225 @@
+"""Databases in which nothing or little filters, and healthy ones: what deltabloom
+doctor says of each.
+
+Usage: doctor_situations_test.py DELTABLOOM PLUGIN [unittest options]
+"""
+
+import json
+import shutil
+import sys
+import unittest
+
+from databases import DatabaseTest, edit_options, options_file
+from preload import preloadable, run
+
+TOOL, PLUGIN = sys.argv[1], preloadable(sys.argv[2])
+
+BLOOM, RIBBON, OURS = "bloomfilter:10:false", "ribbonfilter:10", "deltabloom:10"
+OWN = "{id=deltabloom;compatibility=own;}"
+LOWERCASE = "{id=deltabloom;key_transform=ascii_lowercase;}"
+LEVELS = "{id=deltabloom;allocation=levels;}"
+LISTENER = {"db": "listeners=deltabloom"}
+PARTITIONED = {"table": "partition_filters=true\n  index_type=kTwoLevelIndexSearch\n  metadata_block_size=512"}
+PREFIX = "prefix_extractor=rocksdb.FixedPrefix.4"
+ONLY_PREFIXES = {"family": PREFIX, "table": "whole_key_filtering=false"}
+RANGES = {"family": "prefix_extractor=deltabloom.Range"}
+
+
+class Situations(DatabaseTest):
+    plugin = PLUGIN
+
+    def then(self, policy, database):
+        """As an open under that policy leaves the OPTIONS file."""
+        edit_options(database, "filter_policy=.*", f"filter_policy={policy}")
+        return database
+
+    def edited(self, database, pattern, replacement):
+        edit_options(database, pattern, replacement)
+        return database
+
+    def refiltered(self, policy, **details):
+        """After deltabloom refilter, and then under the policy."""
+        database = self.database(BLOOM, **details)
+        done = run(TOOL, "refilter", "--filter", "deltabloom:20:compact", database)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 replaced", done.stdout)
+        return self.then(policy, database)
+
+    def ldb(self, database, *command, preload=None):
+        done = run("ldb", f"--db={database}", "--try_load_options", *command, preload=preload)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return database
+
+    def more(self, database, policy, family=""):
+        """With another table, written under that policy."""
+        lines = "disable_auto_compactions=true\n  " + family
+        self.fill(database, policy, "overwrite,flush", flags=["--use_existing_db"], family=lines)
+        return database
+
+    def other_family(self, policy):
+        """A second column family, with the policy and without a table."""
+        database = self.database()
+        with options_file(database).open("a") as file:
+            file.write(f'[CFOptions "b"]\n[TableOptions/BlockBasedTable "b"]\n  filter_policy={policy}\n')
+        return database
+
+    def changed(self, database, name, change):
+        (file,) = database.glob(name)
+        file.write_bytes(change(file.read_bytes()))
+        return database
+
+    def removed(self, database, name):
+        for file in database.glob(name):
+            file.unlink()
+        return database
+
+    # What happened; the database; exit status; code; words of the line.
+    NOTHING_FILTERS = [
+        ("no policy in the OPTIONS", lambda t: t.then("nullptr", t.database()),
+         1, "options_without_policy", "was last opened without a filter policy"),
+        ("ldb without the plugin rewrote the tables", lambda t: t.ldb(t.database(), "compact"),
+         1, "tables_without_filter", "no filter in 1 table in level 1, of "),
+        ("the policy came after the tables", lambda t: t.then(OURS, t.database("nullptr")),
+         1, "tables_without_filter", "reads 1.0000 data blocks"),
+        ("one table of two was written without", lambda t: t.more(t.database("nullptr"), OURS),
+         1, "tables_without_filter", "no filter in 1 table in level 0, of "),
+        ("filters left out, but not only in the last level",
+         lambda t: t.edited(t.more(t.ldb(t.database("nullptr"), "compact"), "nullptr", family="optimize_filters_for_hits=1"),
+                            "filter_policy=.*", f"filter_policy={OURS}"),
+         1, "tables_without_filter", "no filter in 1 table in level 0, of "),
+        ("another column family has no policy", lambda t: t.other_family("nullptr"),
+         1, "options_without_policy", "column family b: was last opened without a filter policy"),
+        ("refilter before the policy is rolled out", lambda t: t.refiltered(BLOOM),
+         1, "filters_not_queried", "1 table of 0.2 MB (Deltabloom compact under the name rocksdb.BuiltinBloomFilter) are "
+         "not used under filter_policy=bloomfilter:10:false: a lookup of an absent key reads 1.0000 data blocks"),
+        ("the same with partitions", lambda t: t.refiltered(BLOOM, **PARTITIONED),
+         1, "filters_not_queried", "Deltabloom compact under"),
+        ("rolled back to Bloom", lambda t: t.then(BLOOM, t.database()),
+         1, "filters_not_queried", "Deltabloom local under"),
+        ("rolled back to Ribbon", lambda t: t.then(RIBBON, t.database()),
+         1, "filters_not_queried", "are not used under filter_policy=ribbonfilter:10"),
+        ("rolled back, and one table rewritten", lambda t: t.more(t.database(), BLOOM),
+         1, "filters_not_queried", "the filters of 1 table of "),
+        ("rolled back, partitioned filters", lambda t: t.then(BLOOM, t.database(**PARTITIONED)),
+         1, "filters_not_queried", "the filters of 1 table of "),
+        ("Bloom over filters under a name of their own", lambda t: t.then(BLOOM, t.database(OWN)),
+         1, "filters_not_queried", "under the name deltabloom.SealedFilter"),
+        ("compatibility=own over Deltabloom's filters", lambda t: t.then(OWN, t.database()),
+         1, "filters_not_queried", "under the name rocksdb.BuiltinBloomFilter"),
+        ("compatibility=own over Bloom filters", lambda t: t.then(OWN, t.database(BLOOM)),
+         1, "filters_not_queried", "RocksDB Bloom under the name rocksdb.BuiltinBloomFilter"),
+        ("compatibility=builtin over own", lambda t: t.then(OURS, t.database(OWN)),
+         1, "filters_not_queried", "under the name deltabloom.SealedFilter"),
+        ("deltabloom:0 over filters of another name", lambda t: t.then("deltabloom:0", t.database(OWN)),
+         1, "filters_not_queried", "not used under filter_policy=deltabloom:0"),
+        ("a key transform over filters without", lambda t: t.then(LOWERCASE, t.database()),
+         1, "filters_not_queried", "key_transform=ascii_lowercase"),
+        ("a key transform over Bloom filters", lambda t: t.then(LOWERCASE, t.database(BLOOM)),
+         1, "filters_not_queried", "RocksDB Bloom"),
+        ("no key transform over filters of one", lambda t: t.then(OURS, t.database(LOWERCASE)),
+         1, "filters_not_queried", "Deltabloom local"),
+        ("neither whole keys nor prefixes are looked up",
+         lambda t: t.edited(t.database(), "whole_key_filtering=true", "whole_key_filtering=false"),
+         1, "filters_not_queried", "the filters of 1 table"),
+        ("filters of the prefixes of another extractor",
+         lambda t: t.edited(t.database(**ONLY_PREFIXES), "rocksdb.FixedPrefix.4", "rocksdb.FixedPrefix.5"),
+         1, "filters_not_queried", "the filters of 1 table"),
+        ("filters of prefixes without their extractor",
+         lambda t: t.edited(t.database(**ONLY_PREFIXES), " prefix_extractor=.*", " prefix_extractor=nullptr"),
+         1, "filters_not_queried", "the filters of 1 table"),
+        ("filters too small for their tables", lambda t: t.database("{id=deltabloom;max_filter_bytes=200;}"),
+         1, "filters_match_most_keys", "match more than half of the keys that they do not hold"),
+        ("one bit per key", lambda t: t.database("deltabloom:1"),
+         1, "filters_match_most_keys", "the filters of 1 table of "),
+        ("no filter fits max_filter_bytes", lambda t: t.then("{id=deltabloom;max_filter_bytes=1;}", t.database()),
+         1, "policy_cannot_work", "its filter of 1000 keys matches every key"),
+        ("an option that does not exist", lambda t: t.then("{id=deltabloom;no_such=1;}", t.database()),
+         1, "policy_cannot_work", "no_such"),
+        ("range=on without its extractor", lambda t: t.then("{id=deltabloom;range=on;}", t.database()),
+         1, "policy_cannot_work", "prefix extractor"),
+        ("a policy that nobody knows", lambda t: t.then("deltablom:10", t.database()),
+         2, "unknown_policy", "RocksDB silently treats an unknown policy as no filters"),
+        ("a key transform that nobody knows", lambda t: t.then("{id=deltabloom;key_transform=their;}", t.database()),
+         2, "unknown_key_transform", "their"),
+        ("no OPTIONS file", lambda t: t.removed(t.database(), "OPTIONS-*"),
+         2, "no_options_file", "the policy it was last opened with is not known"),
+        ("tables in other places", lambda t: t.removed(t.database(), "*.sst"),
+         2, "tables_elsewhere", "1 table not in this directory"),
+        ("half a table", lambda t: t.changed(t.database(), "*.sst", lambda table: table[:len(table) // 2]),
+         2, "unreadable", ".sst: "),
+        ("half a MANIFEST", lambda t: t.changed(t.database(), "MANIFEST-*", lambda log: log[:len(log) // 2]),
+         2, "unreadable", "MANIFEST-"),
+    ]  # fmt: skip
+
+    # What it is; the database; notes.
+    HEALTHY = [
+        ("the defaults", lambda t: t.database(), []),
+        ("classic", lambda t: t.database("deltabloom:10:classic"), []),
+        ("local", lambda t: t.database("deltabloom:10:local"), []),
+        ("compact", lambda t: t.database("deltabloom:10:compact"), []),
+        ("few bits per key", lambda t: t.database("deltabloom:3"), []),
+        ("a rate", lambda t: t.database("{id=deltabloom;false_positive_rate=0.01;}"), []),
+        ("by levels", lambda t: t.database(LEVELS, **LISTENER), []),
+        ("a total", lambda t: t.database("{id=deltabloom;allocation=levels;filter_memory=1MiB;}", **LISTENER), []),
+        ("partitions", lambda t: t.database(**PARTITIONED), []),
+        ("partitions of compact", lambda t: t.database("deltabloom:10:compact", **PARTITIONED), []),
+        ("a seed", lambda t: t.database("{id=deltabloom;seeded=on;}"), []),
+        ("a check of the payload", lambda t: t.database("{id=deltabloom;payload_check=on;}"), []),
+        ("ranges", lambda t: t.database("{id=deltabloom;bits_per_key=18;range=on;layout=compact;}", **RANGES), []),
+        ("ranges, local", lambda t: t.database("{id=deltabloom;bits_per_key=18;range=on;layout=local;}", **RANGES), []),
+        ("a key transform", lambda t: t.database(LOWERCASE), []),
+        ("a name of its own", lambda t: t.database(OWN), []),
+        ("prefixes and keys", lambda t: t.database(family=PREFIX), []),
+        ("only prefixes", lambda t: t.database(**ONLY_PREFIXES), []),
+        ("only prefixes, in partitions",
+         lambda t: t.database(family=PREFIX, table="whole_key_filtering=false\n  " + PARTITIONED["table"]), []),
+        ("Bloom", lambda t: t.database(BLOOM), ["other_policy"]),
+        ("Ribbon", lambda t: t.database(RIBBON), ["other_policy"]),
+        ("Deltabloom over Bloom filters", lambda t: t.then(OURS, t.database(BLOOM)), []),
+        ("Deltabloom over Ribbon filters", lambda t: t.then(OURS, t.database(RIBBON)), []),
+        ("Bloom over Ribbon filters", lambda t: t.then(BLOOM, t.database(RIBBON)), ["other_policy"]),
+        ("a table of each kind", lambda t: t.more(t.database(BLOOM), OURS), []),
+        ("refilter", lambda t: t.refiltered(OURS), []),
+        ("refilter of partitions", lambda t: t.refiltered(OURS, **PARTITIONED), []),
+        ("other bits per key than the filters have", lambda t: t.then("deltabloom:20", t.database()), []),
+        ("no filters, by choice", lambda t: t.database("deltabloom:0"), ["no_filter_by_choice"] * 2),
+        ("no new filters, by choice", lambda t: t.then("deltabloom:0", t.database()), ["no_filter_by_choice"]),
+        ("none in the last level, by choice",
+         lambda t: t.ldb(t.database(family="optimize_filters_for_hits=1", benchmarks="fillseq,flush,compact"),
+                         "compact", preload=PLUGIN), ["no_filter_by_choice"]),
+        ("no table yet", lambda t: t.database(benchmarks="fillseq", num=1), []),
+        ("deletions of ranges only", lambda t: t.ldb(t.database(benchmarks="fillseq", num=0),
+                                                     "deleterange", "a", "b", preload=PLUGIN), []),
+        ("a second column family without tables", lambda t: t.other_family(OURS), []),
+        ("a column family of plain tables",
+         lambda t: t.edited(t.other_family("nullptr"), r'CFOptions "b"\]', r'\g<0>\n  table_factory=PlainTable'),
+         ["not_block_based"]),
+    ]  # fmt: skip
+
+    def look(self, make, status):
+        database = make(self)
+        document = json.loads(run(TOOL, "doctor", "--json", database).stdout)
+        text = run(TOOL, "doctor", database)
+        self.assertEqual((text.returncode, text.stderr), (status, ""), text.stdout)
+        shutil.rmtree(database)
+        return document["findings"]
+
+    def test_nothing_filters(self):
+        self.assertGreaterEqual(len(self.NOTHING_FILTERS), 25)
+        for name, make, status, code, words in self.NOTHING_FILTERS:
+            with self.subTest(name):
+                found = [finding for finding in self.look(make, status) if finding["code"] == code]
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(words, found[0]["what"])
+                self.assertEqual(found[0]["severity"], {1: "problem", 2: "unknown"}[status])
+                self.assertTrue(found[0]["to_do"])
+
+    def test_healthy(self):
+        self.assertGreaterEqual(len(self.HEALTHY), 25)
+        for name, make, notes in self.HEALTHY:
+            with self.subTest(name):
+                self.assertEqual([finding["code"] for finding in self.look(make, 0)], notes)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
