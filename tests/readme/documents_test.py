@@ -1,12 +1,13 @@
 """What the documents let their readers paste works. README and the guide: C++
 compiles, RocksDB takes the policies, and the stock db_bench the OPTIONS file.
 docs/operations.md: its commands run in their order in one shell, its C++ compiles,
-its alerts and tickers have names that exist.
+its alerts, dashboard and tickers have names that exist.
 
 Usage: documents_test.py SOURCE CXX LIBRARY TOOL ROCKSDB_INCLUDE [unittest options]
 """
 
 import ctypes
+import json
 import os
 import pathlib
 import re
@@ -167,6 +168,7 @@ class Commands(unittest.TestCase):
         self.assertRegex(self.output("--checkpoint_dir=copy"), r"\b0 with false negatives")
         self.assertIn("doctor: exit status 1\n", self.output("put zz 1"))
         self.assertRegex(self.output("| grep 'bloom.filter.useful'\n"), r"useful COUNT : 0\n")
+        self.assertEqual(self.output("create_column_family").count("OK\n"), 6)
 
     def test_tables_are_rewritten_in_their_levels(self):
         output = self.rewrite.communicate(timeout=900)[0]
@@ -174,16 +176,35 @@ class Commands(unittest.TestCase):
         rewritten = re.search(r"(?m)^(\d+) of other policies, then 0$", output)
         self.assertTrue(rewritten and int(rewritten[1]) > 0, output)
 
-    def test_alerts_name_what_exists(self):
-        (rules,) = blocks(TEXT, "yaml")
-        text = (self.folder / "filters.prom").read_text()
-        written = set(re.findall(r"^(deltabloom_\w+)\{", text, re.MULTILINE))
-        used = set(re.findall(r"\b(deltabloom_\w+)", rules))
+    def check_queries(self, text):
+        """Queries of Prometheus have metrics and labels that a scrape has."""
+        scrape = (self.folder / "filters.prom").read_text()
+        written = set(re.findall(r"^(deltabloom_\w+)\{", scrape, re.MULTILINE))
+        used = set(re.findall(r"\b(deltabloom_\w+)", text))
         self.assertGreaterEqual(len(used), 4)
         self.assertLessEqual(used, written)
-        labels = set(re.findall(r'[{,](\w+)="', text)) | {"instance", "file"}
-        for clause in re.findall(r"by \(([^)]*)\)", rules):
+        labels = set(re.findall(r'[{,](\w+)="', scrape)) | {"instance", "file"}
+        for clause in re.findall(r"by \(([^)]*)\)", text):
             self.assertLessEqual(set(clause.split(", ")), labels)
+        for matchers in re.findall(r"\{([^}]*)\}", text):
+            self.assertLessEqual(set(re.findall(r"(\w+)!?[=~]+\"", matchers)), labels)
+
+    def test_dashboard_shows_what_exists(self):
+        dashboard = json.loads((pathlib.Path(SOURCE) / "docs/grafana_dashboard.json").read_text())
+        panels = dashboard["panels"]
+        queries = [target["expr"] for panel in panels for target in panel["targets"]]
+        self.check_queries("\n".join(queries))
+        for query in queries:
+            self.assertEqual(query.count("("), query.count(")"), query)
+            self.assertIn('{instance=~"$instance"', query)
+        # Two columns that fill the width of 24, without gaps.
+        places = [tuple(panel["gridPos"][side] for side in "xywh") for panel in panels]
+        self.assertEqual(places, [(12 * (i % 2), 8 * (i // 2), 12, 8) for i in range(len(panels))])
+        self.assertEqual([panel["id"] for panel in panels], list(range(1, len(panels) + 1)))
+
+    def test_alerts_name_what_exists(self):
+        (rules,) = blocks(TEXT, "yaml")
+        self.check_queries(rules)
         layouts = re.findall(r'layout!?[=~]+"([^"]*)"', rules)
         self.assertLessEqual({"always", "rocksdb"}, set("|".join(layouts).split("|")))
         if shutil.which("promtool"):
