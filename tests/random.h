@@ -69,7 +69,7 @@ class FreshRandom : public Random {
   const uint64_t seed;
 
  private:
-  const testing::ScopedTrace trace_;
+  const ::testing::ScopedTrace trace_;
 };
 
 // `usual`, or a seed made of it and DELTABLOOM_SEED: for tests that are the

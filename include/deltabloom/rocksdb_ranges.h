@@ -78,8 +78,8 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
 
 // What the scans of one RocksDBRanges did, since it was made.
 struct DELTABLOOM_EXPORT RocksDBRangeStatistics {
-  // Iterators that were positioned at least once, and those of them that are
-  // known to have found no key.
+  // Iterators that were positioned at least once, those of empty ranges apart,
+  // and those of them that are known to have found no key.
   uint64_t scans = 0;
   uint64_t empty_scans = 0;
   // Tables that RocksDB asked for, and those of them that were skipped.

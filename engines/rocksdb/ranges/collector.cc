@@ -46,19 +46,33 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     return Status::OK();
   }
 
+  // Before 9.0 RocksDB calls it again whenever it tells listeners of the table:
+  // they get what the table has.
   Status Finish(UserCollectedProperties* properties) override {
-    const bool written =
-        WithoutThrowing([&] { WriteProperty(properties); }) && size_ > 0;
+    const bool first = !finished_;
+    finished_ = true;
+    const bool written = WithoutThrowing([&] {
+      if (first) BuildProperty();
+      if (!property_.empty())
+        properties->emplace(kRangePropertyName, property_);
+    });
+    if (!first) return Status::OK();
+    if (!written) property_.clear();
     auto& counters = state_->counters;
-    (written ? counters.filters_built : counters.tables_built_without)
+    (property_.empty() ? counters.tables_built_without : counters.filters_built)
         .fetch_add(1, std::memory_order_relaxed);
-    counters.bytes_built.fetch_add(size_, std::memory_order_relaxed);
+    counters.bytes_built.fetch_add(property_.size(), std::memory_order_relaxed);
     return Status::OK();
   }
 
   // For RocksDB's LOG.
   UserCollectedProperties GetReadableProperties() const override {
-    return {{kRangePropertyName, std::to_string(size_) + " bytes"}};
+    UserCollectedProperties readable;
+    WithoutThrowing([&] {
+      readable.emplace(kRangePropertyName,
+                       std::to_string(property_.size()) + " bytes");
+    });
+    return readable;
   }
 
  private:
@@ -87,7 +101,7 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     if (failed_) builder_.Clear();
   }
 
-  void WriteProperty(UserCollectedProperties* properties) {
+  void BuildProperty() {
     const uint64_t keys = builder_.KeysAdded();
     if (failed_ || keys == 0) return;
     RangeProperty property;
@@ -97,15 +111,15 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     }
     property.entries = entries_;
     std::string bytes = RangePropertyHeader(property);
+    // What a property takes beside the bits of its keys.
+    const uint64_t fixed_bytes = bytes.size() + kRangePartFreeBytes;
+    const uint64_t most = state_->options.max_table_bytes;
     const double bits_that_fit =
-        8 * static_cast<double>(state_->options.max_table_bytes) /
+        8 * static_cast<double>(most - std::min(fixed_bytes, most)) /
         static_cast<double>(keys);
     if (bits_that_fit < kLeastRangeBitsPerKey) return builder_.Clear();
     builder_.LimitBits(bits_that_fit);
-    if (!builder_.Finish(&bytes)) return;
-    const size_t size = bytes.size();
-    properties->emplace(kRangePropertyName, std::move(bytes));
-    size_ = size;
+    if (builder_.Finish(&bytes)) property_ = std::move(bytes);
   }
 
   const std::shared_ptr<RangesState> state_;
@@ -114,7 +128,8 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
   KeyScratch transformed_;
   uint64_t entries_ = 0;
   bool failed_ = false;
-  size_t size_ = 0;  // of the property; 0: there is none
+  bool finished_ = false;
+  std::string property_;  // empty: there is none
 };
 
 // Options by which OPTIONS files configure the factory.
@@ -196,6 +211,8 @@ class RangeCollectorFactory final
                                      error);
     }
     state_ = std::make_shared<RangesState>(parsed);
+    // As they are printed: with the version of the key transform.
+    options_.ranges = parsed;
     by_name_ = false;
     return Status::OK();
   }
@@ -218,16 +235,16 @@ void ReplaceRangeCollector(
     std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> factory,
     rocksdb::ColumnFamilyOptions* family) {
   auto& factories = family->table_properties_collector_factories;
-  const auto ours =
-      std::find_if(factories.begin(), factories.end(), [](const auto& other) {
-        return other != nullptr &&
-               std::string_view(other->Name()) == kRangePropertyName;
-      });
-  if (ours == factories.end()) {
-    factories.push_back(std::move(factory));
-  } else {
-    *ours = std::move(factory);
-  }
+  const auto is_ours = [](const auto& other) {
+    return other != nullptr &&
+           std::string_view(other->Name()) == kRangePropertyName;
+  };
+  const auto ours = std::find_if(factories.begin(), factories.end(), is_ours);
+  if (ours == factories.end()) return factories.push_back(std::move(factory));
+  *ours = std::move(factory);
+  // Two would build everything twice, of which RocksDB keeps one.
+  factories.erase(std::remove_if(ours + 1, factories.end(), is_ours),
+                  factories.end());
 }
 
 void RegisterRangeCollector(rocksdb::ObjectLibrary* library) {

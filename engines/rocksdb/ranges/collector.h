@@ -15,7 +15,7 @@ std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>
 NewRangeCollectorFactory(std::shared_ptr<RangesState> state,
                          size_t timestamp_size);
 
-// Puts the factory into *family, in the place of one of the same name.
+// Puts the factory into *family, in the place of those of the same name.
 void ReplaceRangeCollector(
     std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> factory,
     rocksdb::ColumnFamilyOptions* family);

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/table_properties.h"
@@ -106,6 +107,26 @@ class Bounds {
   Slice lower_slice_, upper_slice_;
 };
 
+// Of bounds between which no key can be: unlike RocksDB's empty iterator it can
+// be refreshed.
+class EmptyScan final : public rocksdb::Iterator {
+ public:
+  bool Valid() const override { return false; }
+  void SeekToFirst() override {}
+  void SeekToLast() override {}
+  void Seek(const Slice&) override {}
+  void SeekForPrev(const Slice&) override {}
+  void Next() override {}
+  void Prev() override {}
+  Slice key() const override { return {}; }
+  Slice value() const override { return {}; }
+  Status status() const override { return Status::OK(); }
+  Status Refresh() override { return Status::OK(); }
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(8, 7, 0)
+  Status Refresh(const rocksdb::Snapshot*) override { return Status::OK(); }
+#endif
+};
+
 // Wraps RocksDB's iterator with both bounds and a table filter.
 //
 // In a level RocksDB opens a table after the other until one has an entry,
@@ -143,12 +164,14 @@ class ScanIterator final : public rocksdb::Iterator {
       return std::string(
           transform->transform.function(bound.ToStringView(), &scratch));
     };
-    mapped_lower_ = map(bounds_.lower());
-    asked_lower_ = mapped_lower_;
-    if (bounds_.upper() != nullptr) {
-      mapped_upper_ = map(*bounds_.upper());
-      asked_upper_ = mapped_upper_;
-    }
+    // Without the bounds every table may match.
+    order_fits_ = order_fits_ && WithoutThrowing([&] {
+                    mapped_lower_ = map(bounds_.lower());
+                    asked_lower_ = mapped_lower_;
+                    if (bounds_.upper() == nullptr) return;
+                    mapped_upper_ = map(*bounds_.upper());
+                    asked_upper_ = mapped_upper_;
+                  });
   }
 
   ~ScanIterator() override {
@@ -263,9 +286,8 @@ class ScanIterator final : public rocksdb::Iterator {
   bool MayHoldKeys(const TableProperties& table) {
     if (callers_filter_ && !callers_filter_(table)) return false;
     ++counts_.tables;
-    // Never destroyed: scans may outlive static objects.
-    static const auto& name = *new std::string(kRangePropertyName);
-    const auto found = table.user_collected_properties.find(name);
+    const auto found =
+        table.user_collected_properties.find(state_->property_name);
     RangeProperty property;
     if (found == table.user_collected_properties.end() ||
         !ParseRangeProperty(found->second, &property) ||
@@ -336,7 +358,7 @@ class ScanIterator final : public rocksdb::Iterator {
   const TableFilter callers_filter_;
   const TableFilter filter_;
   const Comparator& comparator_;
-  const bool order_fits_;
+  bool order_fits_;
   std::unique_ptr<rocksdb::Iterator> inner_;
   // Whether moves from the end first look for keys from the front.
   bool looks_from_front_;
@@ -354,9 +376,7 @@ std::unique_ptr<rocksdb::Iterator> NewScanIterator(
     const ReadOptions& options, const ScanRequest& request, bool* refused) {
   auto scan =
       std::make_unique<ScanIterator>(std::move(state), options, request);
-  if (scan->bounds().Empty()) {
-    return std::unique_ptr<rocksdb::Iterator>(rocksdb::NewEmptyIterator());
-  }
+  if (scan->bounds().Empty()) return std::make_unique<EmptyScan>();
   scan->MakeInner(make, options, refused);
   if (!scan->HasInner()) return nullptr;
   return scan;

@@ -67,7 +67,8 @@ std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
         return db->NewIterator(with, family);
       },
       options, {lower, upper, family->GetComparator()}, &refused);
-  if (refused && rep_->NoteRefusal()) {
+  if (refused) ++rep_->counters.refused;
+  if (refused && !rep_->refusal_is_logged.exchange(true)) {
     rocksdb::Warn(db->GetDBOptions().info_log,
                   "[deltabloom] [%s] range filters are not used: RocksDB "
                   "allows no table filter, as with "
@@ -98,7 +99,7 @@ std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
   bool refused = false;
   auto iterator = internal::NewScanIterator(
       rep_, make, options, {lower, upper, comparator}, &refused);
-  if (refused) rep_->NoteRefusal();
+  if (refused) ++rep_->counters.refused;
   return iterator;
 }
 

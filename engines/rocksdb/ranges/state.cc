@@ -34,6 +34,12 @@ std::string ParsedRangeOptions::Set(const RocksDBRangeOptions& from) {
     return "range_prefixes = " + range_prefixes +
            " is not valid: use none, or " + range::kCutsSyntax;
   }
+  // Without the bytes that separate options in the files of RocksDB.
+  range_prefixes.clear();
+  for (const range::Cut& cut : cuts) {
+    range_prefixes += (range_prefixes.empty() ? "" : ",") + TextOf(cut);
+  }
+  if (cuts.empty()) range_prefixes = kNone;
   transform = nullptr;
   if (key_transform == kNoTransform) return {};
   transform = FindKeyTransform(key_transform);

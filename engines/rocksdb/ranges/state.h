@@ -11,6 +11,7 @@
 
 #include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/sample.h"
 #include "util/range/shapes.h"
 
@@ -49,23 +50,21 @@ struct RangeCounters {
 // Thread-safe.
 struct RangesState {
   explicit RangesState(const ParsedRangeOptions& parsed)
-      : options(parsed), bits_per_key(parsed.bits_per_key) {}
+      : options(parsed),
+        property_name(kRangePropertyName),
+        bits_per_key(parsed.bits_per_key) {}
 
   // Adjusts bits_per_key to max_memory and the number of keys that RocksDB
   // estimates, if tables were built since it last did.
   void KeepMaxMemory(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family);
-
-  // Counts a scan that RocksDB allows only without a table filter. True for
-  // the first one.
-  bool NoteRefusal() {
-    return counters.refused.fetch_add(1, std::memory_order_relaxed) == 0;
-  }
 
   // Whether the collector can use the order: keys ascend bytewise, or do so
   // once they are transformed.
   bool OrderFits(const rocksdb::Comparator& comparator) const;
 
   const ParsedRangeOptions options;
+  // kRangePropertyName, so that table filters need no memory.
+  const std::string property_name;
   // Of new tables: those of the options, or as many as max_memory leaves.
   std::atomic<double> bits_per_key;
   ScanSample sample;
@@ -73,6 +72,8 @@ struct RangesState {
   RangeCounters counters;
   // The order of keys: that of the last AddTo; null: bytewise.
   std::atomic<const rocksdb::Comparator*> comparator{nullptr};
+  // Whether the LOG says that RocksDB allows no table filter.
+  std::atomic<bool> refusal_is_logged{false};
 
  private:
   std::atomic<uint64_t> tables_at_last_estimate_{0};
