@@ -3,7 +3,9 @@
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
+#include <rocksdb/options.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +39,7 @@ Contender FindContender(const std::string& option, const std::string& name);
 struct Policy {
   std::shared_ptr<const rocksdb::FilterPolicy> filters;  // null: no filter
   std::shared_ptr<rocksdb::EventListener> listener;      // for kLevels
+  std::function<void(rocksdb::Options*)> add_to;  // null: nothing else is set
   std::vector<double> bits;  // settings: one, or one per run, newest first
 };
 

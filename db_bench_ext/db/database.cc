@@ -23,12 +23,12 @@ constexpr uint32_t kBatchKeys = 500;
 }  // namespace
 
 Database::Database(Contender contender, Policy policy, std::string path,
-                   const DatabaseOptions& options, const KeySet& keys)
+                   const DatabaseOptions& options, KeyOf key_of)
     : contender_(std::move(contender)),
       policy_(std::move(policy)),
       path_(std::move(path)),
       options_(options),
-      keys_(keys) {}
+      key_of_(std::move(key_of)) {}
 
 Database::~Database() {
   if (db_ != nullptr) (void)db_->Close();
@@ -80,6 +80,7 @@ rocksdb::Options Database::CommonOptions() const {
   options.stats_persist_period_sec = 0;
   options.disable_auto_compactions = true;
   if (listening_) options.listeners.push_back(policy_.listener);
+  if (policy_.add_to) policy_.add_to(&options);
   return options;
 }
 
@@ -110,6 +111,15 @@ void Database::Build(const TreePlan& plan, bench::ProgressBar* progress) {
   Open(CommonOptions());
   tree_ = ReadTree(db());
   CheckTree(plan);
+}
+
+void Database::Rewrite() {
+  for (const Run& run : tree_.runs) {
+    std::vector<std::string> files;
+    for (const Table& table : run.tables) files.push_back(table.name);
+    Compact(files, run.level);
+  }
+  tree_ = ReadTree(db());
 }
 
 void Database::Refilter() const {
@@ -168,7 +178,7 @@ void Database::Write(uint64_t begin, uint64_t end,
   options.disableWAL = true;
   rocksdb::WriteBatch batch;
   for (uint64_t i = begin; i < end; ++i) {
-    const std::string key = keys_.Key(i);
+    const std::string key = key_of_(i);
     Check(batch.Put(key, KeySet::Value(key, options_.value_bytes)), "write");
     if (batch.Count() < kBatchKeys && i + 1 < end) continue;
     Check(db_->Write(options, &batch), "write");
@@ -185,11 +195,15 @@ void Database::CompactLevel(int from, int to) {
   for (const auto& file : metadata.levels[static_cast<size_t>(from)].files) {
     inputs.push_back(file.name);
   }
+  Compact(inputs, to);
+}
+
+void Database::Compact(const std::vector<std::string>& files, int to) {
   rocksdb::CompactionOptions options;
   options.compression = rocksdb::kNoCompression;
   options.output_file_size_limit = options_.table_bytes;
   rocksdb::CompactionJobInfo done;
-  Check(db_->CompactFiles(options, inputs, to, /*output_path_id=*/-1,
+  Check(db_->CompactFiles(options, files, to, /*output_path_id=*/-1,
                           /*output_file_names=*/nullptr, &done),
         "compact");
   // RocksDB tells listeners about automatic compactions only.

@@ -8,6 +8,7 @@
 #include <rocksdb/statistics.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,9 +33,11 @@ struct DatabaseOptions {
 
 class Database {
  public:
-  // `keys` must outlive the database.
+  // The key that is written as number i of the planned tree.
+  using KeyOf = std::function<std::string(uint64_t i)>;
+
   Database(Contender contender, Policy policy, std::string path,
-           const DatabaseOptions& options, const KeySet& keys);
+           const DatabaseOptions& options, KeyOf key_of);
   ~Database();
 
   // Builds the planned tree, of which load_seconds() is the time, and opens the
@@ -47,6 +50,10 @@ class Database {
   // as RocksDB's own compactions would in time: only then their filters are
   // those for the whole tree.
   void Build(const TreePlan& plan, bench::ProgressBar* progress);
+
+  // Writes every table again by a compaction; the sorted runs stay as they are.
+  // REQUIRES: Build was called. Throws std::runtime_error.
+  void Rewrite();
 
   const std::string& path() const { return path_; }
   const Contender& contender() const { return contender_; }
@@ -70,6 +77,7 @@ class Database {
   // All of level `from` becomes one sorted run on level `to`, which is the same
   // or empty, as are the levels between.
   void CompactLevel(int from, int to);
+  void Compact(const std::vector<std::string>& files, int to);
   void CheckTree(const TreePlan& plan) const;
   void Check(const rocksdb::Status& status, const char* action) const;
 
@@ -77,7 +85,7 @@ class Database {
   const Policy policy_;
   const std::string path_;
   const DatabaseOptions options_;
-  const KeySet& keys_;
+  const KeyOf key_of_;
   bool partitioned_ = false;
   bool listening_ = false;
   double load_seconds_ = 0;

@@ -36,10 +36,7 @@ class Program {
                                           "deltabloom-demo")
                                     : nullptr),
         folder_(options.db.empty() ? scratch_->path() : options.db),
-        // Loading and measuring.
-        progress_(2 * static_cast<double>(options.trees.size() *
-                                          options.trees.front().keys *
-                                          options.contenders.size())) {
+        progress_(Steps(options)) {
     database_options_.direct_io &= SupportsDirectIo(folder_);
   }
 
@@ -48,6 +45,9 @@ class Program {
     Json results = Json::array();
     for (const TreePlan& plan : options_.trees) {
       for (Json& row : RunTree(plan)) results.push_back(std::move(row));
+    }
+    for (const Schema* schema : options_.schemas) {
+      for (Json& row : RunSchema(*schema)) results.push_back(std::move(row));
     }
     return results;
   }
@@ -58,6 +58,14 @@ class Program {
   }
 
  private:
+  // Loading and measuring: a step each for every key of every database.
+  static double Steps(const Options& options) {
+    const size_t databases =
+        options.trees.size() * options.contenders.size() +
+        options.schemas.size() * options.range_filters.size();
+    return 2 * static_cast<double>(databases * options.keys);
+  }
+
   void Print(const std::string& text) {
     progress_.Clear();
     if (!options_.files.StdoutTaken()) bench::Print(text);
@@ -68,8 +76,7 @@ class Program {
     Databases databases;
     for (const Contender& contender : options_.contenders) {
       progress_.SetActivity("loading: " + contender.name);
-      const std::string path = folder_ + "/" + plan.name + "-" + contender.name;
-      kept_.push_back(std::make_unique<bench::Temporary>(path));
+      const std::string path = FolderOf(plan.name, contender.name);
       const uint64_t table_keys =
           database_options_.table_bytes / database_options_.EntryBytes();
       databases.push_back(std::make_unique<Database>(
@@ -78,7 +85,8 @@ class Program {
               ? MakePolicyOfSize(contender, plan, table_keys,
                                  options_.bits_per_key)
               : MakePolicy(contender, options_.bits_per_key),
-          path, database_options_, keys));
+          path, database_options_,
+          [&keys](uint64_t i) { return keys.Key(i); }));
       databases.back()->Build(plan, &progress_);
     }
     Print("\nTree " + plan.name +
@@ -90,6 +98,42 @@ class Program {
     Print(FormatResults(*options_.preset, results));
     databases.clear();
     // Room for those of the next tree.
+    if (options_.db.empty()) kept_.clear();
+    return results;
+  }
+
+  // The folder of a database.
+  std::string FolderOf(const std::string& tree, const std::string& filter) {
+    kept_.push_back(std::make_unique<bench::Temporary>(folder_ + "/" + tree +
+                                                       "-" + filter));
+    return kept_.back()->path();
+  }
+
+  Json RunSchema(const Schema& schema) {
+    const SchemaKeys keys(schema, options_.keys, options_.seed);
+    TreePlan plan = DemoTree(keys.size());
+    plan.name = schema.name;
+    ScannedDatabases databases;
+    for (const std::string& name : options_.range_filters) {
+      auto filter = NewRangeFilter(name, schema, options_.bits_per_key);
+      if (filter == nullptr) continue;
+      progress_.SetActivity("loading: " + plan.name + ", " + name);
+      databases.push_back(std::make_unique<ScannedDatabase>(
+          name, std::move(filter), FolderOf(plan.name, name), database_options_,
+          keys));
+      databases.back()->Build(plan, &progress_);
+    }
+    progress_.SetActivity("scanning: " + plan.name);
+    MeasureScans(databases, keys, options_.lookups,
+                 static_cast<double>(options_.keys * databases.size()),
+                 &progress_);
+    Json results = Json::array();
+    for (const auto& database : databases) {
+      results.push_back(ResultOfScans(schema, *database));
+    }
+    Print("\nSchema " + plan.name + ", scans of " + schema.scans + ":\n\n" +
+          FormatScans(results));
+    databases.clear();
     if (options_.db.empty()) kept_.clear();
     return results;
   }
@@ -131,7 +175,8 @@ int Main(Options* options) {
                         {"runs", runs}});
   program.Keep();
   return std::any_of(runs.begin(), runs.end(), [](const Json& row) {
-    return row["missed_present_keys"] > 0;
+    return row.value("missed_present_keys", 0) > 0 ||
+           row.value("wrong_scans", 0) > 0;
   });
 }
 

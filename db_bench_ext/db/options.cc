@@ -12,12 +12,15 @@ namespace {
 
 using bench::UsageError;
 
+constexpr char kRanges[] = "ranges";
+
 const std::vector<Preset>& Presets() {
   constexpr size_t kMiB = 1 << 20;
   constexpr double kNoLimit = std::numeric_limits<double>::infinity();
   static const auto* const presets = new std::vector<Preset>{
       {"demo",
        1'000'000,
+       /*bits_per_key=*/10,
        40'000,
        {"none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic",
         "deltabloom-local", "deltabloom-auto", "deltabloom-auto-levels",
@@ -28,6 +31,7 @@ const std::vector<Preset>& Presets() {
        {{Lookup::kAbsent, 250}, {Lookup::kPresent, 50}}},
       {"levels",
        2'222'200,
+       /*bits_per_key=*/10,
        2'000'000,
        {"none", "rocksdb-bloom", "rocksdb-ribbon", "rocksdb-bloom-by-hand",
         "rocksdb-ribbon-by-hand", "deltabloom-local", "deltabloom-compact",
@@ -39,6 +43,7 @@ const std::vector<Preset>& Presets() {
        {{Lookup::kAbsent, 4000}, {Lookup::kPresent, 500}}},
       {"database",
        1'000'000,
+       /*bits_per_key=*/10,
        200'000,
        {"none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic",
         "deltabloom-local", "deltabloom-compact", "deltabloom-auto"},
@@ -48,6 +53,15 @@ const std::vector<Preset>& Presets() {
        {{Lookup::kAbsent, 512},
         {Lookup::kPresent, 512},
         {Lookup::kMultiAbsent, 512}}},
+      {kRanges,
+       100'000,
+       /*bits_per_key=*/8,
+       4000,
+       RangeFilterNames(),
+       /*equal_bytes=*/false,
+       /*max_seconds=*/kNoLimit,
+       {100, 4096 * kMiB, 4 * kMiB, false, false},
+       {}},
   };
   return *presets;
 }
@@ -56,36 +70,68 @@ const std::vector<Preset>& Presets() {
 struct Given {
   std::string preset = "demo";
   uint64_t keys = 0;
+  double bits_per_key = 0;
   std::vector<std::string> filters;
   std::vector<unsigned> runs = {5};
   std::vector<unsigned> size_ratios = {10};
+  std::vector<std::string> schemas;
 };
 
+std::vector<std::string> SchemaNames() {
+  std::vector<std::string> names;
+  for (const Schema& schema : Schemas()) names.push_back(schema.name);
+  return names;
+}
+
+// In lines that fit the help.
+std::string JoinedNames(const std::vector<std::string>& names) {
+  constexpr size_t kLine = 60;
+  std::string text;
+  size_t line = 0;
+  for (const std::string& name : names) {
+    if (!text.empty()) text += ",";
+    const bool full = text.size() - line + name.size() > kLine;
+    if (!text.empty()) text += full ? "\n" : " ";
+    if (full) line = text.size();
+    text += name;
+  }
+  return text;
+}
+
 void Declare(CLI::App* app, Given* given, Options* options) {
-  app->add_option("--preset", given->preset,
-                  "demo: five sorted runs, reads and times per filter\n"
-                  "levels: trees of any shape, filters of equal bytes\n"
-                  "database: one table in the block cache, times of Get and "
-                  "MultiGet, with\n"
-                  "full and with partitioned filters [demo]")
-      ->check(CLI::IsMember({"demo", "levels", "database"}));
+  app->add_option(
+         "--preset", given->preset,
+         "demo: five sorted runs, reads and times per filter\n"
+         "levels: trees of any shape, filters of equal bytes\n"
+         "database: one table in the block cache, times of Get and MultiGet,\n"
+         "with full and with partitioned filters\n"
+         "ranges: scans that find 0, 1 and 10 keys, forward and backward, of\n"
+         "keys as databases have them [demo]")
+      ->check(CLI::IsMember({"demo", "levels", "database", kRanges}));
   app->add_option("--keys", given->keys,
-                  "Keys, 1000 to 100000000 [1000000; levels: 2222200]")
+                  "Keys, 1000 to 100000000 [1000000; levels: 2222200; ranges:\n"
+                  "100000 in each schema]")
       ->transform(bench::Count(1000, 100'000'000));
   app->add_option(
-         "--bits-per-key", options->bits_per_key,
+         "--bits-per-key", given->bits_per_key,
          "Size of the filters, 1 to 100: the setting of every policy;\n"
-         "with levels the stored bits of every filter [10]")
+         "with levels the stored bits of every filter [10; ranges: 8]")
       ->transform(bench::Number(1, 100));
   bench::AsList(app->add_option(
       "--filters", given->filters,
-      "none, rocksdb-bloom, rocksdb-ribbon, deltabloom-LAYOUT; "
-      "with -levels:\nallocation=levels, -by-hand: the best bits per "
-      "level of a tree that\nis known beforehand; "
-      "rocksdb-bloom-refilter: replaced by deltabloom refilter"));
+      "none, rocksdb-bloom, rocksdb-ribbon, deltabloom-LAYOUT; with -levels:\n"
+      "allocation=levels, -by-hand: the best bits per level of a tree that is\n"
+      "known beforehand; rocksdb-bloom-refilter: replaced by deltabloom "
+      "refilter\n"
+      "ranges: " +
+          JoinedNames(RangeFilterNames())));
+  bench::AsList(
+      app->add_option("--schemas", given->schemas,
+                      "ranges: of " + JoinedNames(SchemaNames()) + " [all]"));
   app->add_option("--lookups", options->lookups,
                   "Lookups of absent keys per database [demo: 40000, fewer "
-                  "where the disk\nis slow; levels: 2000000; database: 200000]")
+                  "where the disk\nis slow; levels: 2000000; database: 200000; "
+                  "ranges: scans of each kind,\n4000]")
       ->transform(bench::Count(100, 1'000'000'000));
   app->add_option("--seed", options->seed, "Choice and order of the keys [1]")
       ->transform(bench::Count(0, std::numeric_limits<uint64_t>::max()));
@@ -104,13 +150,46 @@ void Declare(CLI::App* app, Given* given, Options* options) {
   options->files.DeclarePlot(app, "db/plot.py", "Draw the results as PNG");
 }
 
-std::vector<Contender> ContendersOf(const Given& given, const Preset& preset) {
-  const auto& names = given.filters.empty() ? preset.filters : given.filters;
-  std::vector<Contender> contenders;
-  for (const std::string& name : names) {
-    if (std::count(names.begin(), names.end(), name) > 1) {
-      throw UsageError("--filters: '" + name + "' is named twice");
+// The names that the option gave, or `all`. Throws UsageError.
+std::vector<std::string> NamesOf(const std::string& option,
+                                 const std::vector<std::string>& given,
+                                 const std::vector<std::string>& all) {
+  for (const std::string& name : given) {
+    if (std::count(given.begin(), given.end(), name) > 1) {
+      throw UsageError(option + ": '" + name + "' is named twice");
     }
+  }
+  return given.empty() ? all : given;
+}
+
+// The same where only those of `all` are legal.
+std::vector<std::string> KnownNamesOf(const std::string& option,
+                                      const std::vector<std::string>& given,
+                                      const std::vector<std::string>& all) {
+  for (const std::string& name : given) {
+    if (std::count(all.begin(), all.end(), name) == 0) {
+      throw UsageError(option + ": '" + name + "' is unknown");
+    }
+  }
+  return NamesOf(option, given, all);
+}
+
+std::vector<const Schema*> SchemasOf(const Given& given) {
+  const std::vector<std::string> names =
+      KnownNamesOf("--schemas", given.schemas, SchemaNames());
+  std::vector<const Schema*> schemas;
+  for (const Schema& schema : Schemas()) {
+    if (std::count(names.begin(), names.end(), schema.name) > 0) {
+      schemas.push_back(&schema);
+    }
+  }
+  return schemas;
+}
+
+std::vector<Contender> ContendersOf(const Given& given, const Preset& preset) {
+  std::vector<Contender> contenders;
+  for (const std::string& name :
+       NamesOf("--filters", given.filters, preset.filters)) {
     contenders.push_back(FindContender("--filters", name));
     if (contenders.back().variant == Variant::kByHand && !preset.equal_bytes) {
       throw UsageError("--filters: '" + name + "' needs --preset levels");
@@ -147,6 +226,8 @@ void UseFolder(const std::string& path) {
 
 }  // namespace
 
+bool IsRanges(const Preset& preset) { return preset.name == kRanges; }
+
 bool ParseOptions(int argc, char** argv, Options* options) {
   CLI::App app(
       "Loads the same keys into a RocksDB database per filter and shows what "
@@ -164,19 +245,30 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     if (preset.name == given.preset) options->preset = &preset;
   }
   const Preset& preset = *options->preset;
-  for (const char* name : {"--runs", "--size-ratio"}) {
-    if (app.count(name) > 0 && given.preset != "levels") {
-      throw UsageError(std::string(name) + ": needs --preset levels");
+  for (const auto& [name, needed] : {std::pair{"--runs", "levels"},
+                                     {"--size-ratio", "levels"},
+                                     {"--schemas", kRanges}}) {
+    if (app.count(name) > 0 && given.preset != needed) {
+      throw UsageError(std::string(name) + ": needs --preset " + needed);
     }
   }
   if (given.keys == 0) given.keys = preset.keys;
+  options->keys = given.keys;
+  options->bits_per_key = app.count("--bits-per-key") > 0 ? given.bits_per_key
+                                                          : preset.bits_per_key;
   options->max_seconds = std::numeric_limits<double>::infinity();
   if (options->lookups == 0) {
     options->lookups = preset.lookups;
     options->max_seconds = preset.max_seconds;
   }
-  options->contenders = ContendersOf(given, preset);
-  options->trees = TreesOf(given, given.preset);
+  if (IsRanges(preset)) {
+    options->schemas = SchemasOf(given);
+    options->range_filters =
+        KnownNamesOf("--filters", given.filters, RangeFilterNames());
+  } else {
+    options->contenders = ContendersOf(given, preset);
+    options->trees = TreesOf(given, given.preset);
+  }
   options->files.Claim();
   if (app.count("--db") > 0) UseFolder(options->db);
   return true;

@@ -9,6 +9,8 @@
 #include "db_bench_ext/common/results.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/scans.h"
+#include "db_bench_ext/db/schemas.h"
 
 namespace deltabloom::db_reads {
 
@@ -16,7 +18,8 @@ namespace deltabloom::db_reads {
 struct Preset {
   std::string name;
   uint64_t keys;
-  uint64_t lookups;
+  double bits_per_key;
+  uint64_t lookups;  // ranges: scans of each kind
   std::vector<std::string> filters;
   bool equal_bytes;    // filters have bits_per_key stored, not as setting
   double max_seconds;  // of measuring, unless --lookups is set
@@ -26,9 +29,12 @@ struct Preset {
 
 struct Options {
   const Preset* preset = nullptr;
+  uint64_t keys = 0;
   std::vector<TreePlan> trees;
   std::vector<Contender> contenders;
-  double bits_per_key = 10;
+  std::vector<const Schema*> schemas;      // of the preset ranges only
+  std::vector<std::string> range_filters;  // the same
+  double bits_per_key = 0;
   uint64_t lookups = 0;
   double max_seconds = 0;  // of measuring
   uint64_t seed = 1;
@@ -39,12 +45,19 @@ struct Options {
 // Returns false after printing the help. Throws UsageError.
 bool ParseOptions(int argc, char** argv, Options* options);
 
+// The preset with schemas and range filters, in place of trees and contenders.
+bool IsRanges(const Preset& preset);
+
 // The result of one database. `absent` is a sample of the absent keys that were
 // looked up.
 bench::Json ResultOf(const Database& database, const TreePlan& plan,
                      const std::vector<TurnPart>& turn,
                      const std::vector<Counts>& counts,
                      const std::vector<std::string>& absent);
+
+// The result of one database of the preset ranges.
+bench::Json ResultOfScans(const Schema& schema,
+                          const ScannedDatabase& database);
 
 // Adds times_fewer_than_rocksdb_bloom to the results of one tree.
 void CompareWithBloom(bench::Json* results);
@@ -59,5 +72,8 @@ std::string FormatRuns(const Tree& tree);
 // The results of one tree: tables, the number of lookups, missed keys, and for
 // the demo the filter that reads least with no more bytes than RocksDB's Bloom.
 std::string FormatResults(const Preset& preset, const bench::Json& results);
+
+// The results of one schema.
+std::string FormatScans(const bench::Json& results);
 
 }  // namespace deltabloom::db_reads

@@ -77,6 +77,12 @@ void AddRuns(const Tree& tree, Json* row) {
   (*row)["bits_per_key_of_runs"] = bits;
 }
 
+uint64_t TablesOf(const Tree& tree) {
+  uint64_t tables = 0;
+  for (const Run& run : tree.runs) tables += run.tables.size();
+  return tables;
+}
+
 std::vector<Column> ColumnsOf(const std::string& preset) {
   if (preset == "demo") {
     return {{"filter", "filter"},
@@ -192,6 +198,35 @@ Json ResultOf(const Database& database, const TreePlan& plan,
   return row;
 }
 
+Json ResultOfScans(const Schema& schema, const ScannedDatabase& database) {
+  const Tree& tree = database.database().tree();
+  const uint64_t entries = tree.Sum(&Table::entries);
+  Json row;
+  row["schema"] = schema.name;
+  row["filter"] = database.name();
+  row["keys"] = entries;
+  row["tables"] = TablesOf(tree);
+  row["filter_bytes"] = tree.Sum(&Table::filter_bytes);
+  const uint64_t property_bytes = database.PropertyBytes();
+  row["property_bytes"] = property_bytes;
+  row["property_bits_per_key"] =
+      8 * Divide(static_cast<double>(property_bytes), entries);
+  uint64_t wrong = 0;
+  for (size_t kind = 0; kind < kScanKinds.size(); ++kind) {
+    const std::string name = kScanKinds[kind].name;
+    const ScanCounts& counts = database.counts(kind);
+    row[name + "_scans"] = counts.scans;
+    row[name + "_data_blocks_per_scan"] =
+        Divide(static_cast<double>(counts.data_blocks), counts.scans);
+    row[name + "_tables_asked_per_scan"] =
+        Divide(static_cast<double>(counts.tables_asked), counts.scans);
+    row[name + "_micros_per_scan"] = bench::Median(counts.micros);
+    wrong += counts.wrong;
+  }
+  row["wrong_scans"] = wrong;
+  return row;
+}
+
 void CompareWithBloom(Json* results) {
   const Json* const bloom = Find(*results, kRocksDBBloom);
   for (Json& row : *results) {
@@ -206,6 +241,16 @@ void CompareWithBloom(Json* results) {
 std::string FormatSetting(const Options& options, const std::string& folder,
                           bool direct_io) {
   const Preset& preset = *options.preset;
+  if (IsRanges(preset)) {
+    return "RocksDB " + rocksdb::GetRocksVersionAsString() + ", " +
+           WithThousands(options.keys) + " keys per schema, " +
+           std::to_string(preset.database.value_bytes) +
+           "-byte values, five sorted runs,\n" +
+           bench::Significant(options.bits_per_key, 10) +
+           " bits per key set for ranges, all data blocks cached.\nDatabases "
+           "in " +
+           folder + ".\n";
+  }
   return "RocksDB " + rocksdb::GetRocksVersionAsString() + ", " +
          WithThousands(options.trees.front().keys) + " keys of 16 bytes, " +
          std::to_string(preset.database.value_bytes) + "-byte values, " +
@@ -239,6 +284,30 @@ std::string FormatResults(const Preset& preset, const Json& results) {
     text += "WRONG: " + row["filter"].get<std::string>() + " missed " +
             WithThousands(row["missed_present_keys"]) +
             " lookups of present keys.\n";
+  }
+  return text;
+}
+
+std::string FormatScans(const Json& results) {
+  std::string text = bench::Table(
+      results,
+      {{"filter", "filter"},
+       {"property_bits_per_key", "bits/key", "%.1f"},
+       {"forward_none_data_blocks_per_scan", "empty: blocks", "%.4f"},
+       {"forward_none_micros_per_scan", "us", "%.1f"},
+       {"forward_none_tables_asked_per_scan", "asked", "%.1f"},
+       {"backward_none_data_blocks_per_scan", "backward: blocks", "%.4f"},
+       {"backward_none_micros_per_scan", "us", "%.1f"},
+       {"forward_one_micros_per_scan", "1 key: us", "%.1f"},
+       {"backward_one_micros_per_scan", "backward", "%.1f"},
+       {"forward_ten_micros_per_scan", "10 keys: us", "%.1f"},
+       {"backward_ten_micros_per_scan", "backward", "%.1f"},
+       {"wrong_scans", "wrong"}});
+  for (const Json& row : results) {
+    if (row["wrong_scans"] == 0) continue;
+    text += "WRONG: with " + row["filter"].get<std::string>() + " " +
+            WithThousands(row["wrong_scans"]) +
+            " scans did not find their keys.\n";
   }
   return text;
 }

@@ -64,6 +64,7 @@ std::optional<double> ExpectedRate(const std::string& path, uint64_t keys) {
 Table ReadTable(const rocksdb::SstFileMetaData& file,
                 const rocksdb::TableProperties& properties) {
   Table table;
+  table.name = file.name;
   table.entries = properties.num_entries;
   table.bytes = file.size;
   table.smallest = file.smallestkey;

@@ -64,6 +64,7 @@ TreePlan OneTable(uint64_t keys, bool partitioned);
 TreePlan LevelsTree(unsigned runs, unsigned size_ratio, uint64_t keys);
 
 struct Table {
+  std::string name;  // of the file, as RocksDB spells it
   uint64_t entries = 0;
   uint64_t bytes = 0;
   std::string smallest, largest;

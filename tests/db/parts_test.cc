@@ -86,7 +86,7 @@ class DatabaseTest : public ::testing::Test {
     auto database = std::make_unique<Database>(
         found, MakePolicy(found, bits),
         folder_.path() + "/" + contender + std::to_string(made_++),
-        DatabaseOptions(), *keys_);
+        DatabaseOptions(), [this](uint64_t i) { return keys_->Key(i); });
     database->Build(plan, &progress_);
     return database;
   }

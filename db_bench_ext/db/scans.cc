@@ -1,0 +1,162 @@
+#include "db_bench_ext/db/scans.h"
+
+#include <rocksdb/table_properties.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+namespace deltabloom::db_reads {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// RocksDB's Bloom filter for keys: of every database, so that range filters are
+// all in which they differ.
+constexpr double kBitsForKeys = 10;
+
+// Enough for the keys of a scan: no allocation is timed.
+constexpr size_t kFoundBytes = 2048;
+
+Policy PolicyOf(const RangeFilter& filter) {
+  Policy policy = MakePolicy(FindContender("", kRocksDBBloom), kBitsForKeys);
+  policy.add_to = [&filter](rocksdb::Options* options) {
+    filter.AddTo(options);
+  };
+  return policy;
+}
+
+uint64_t DataBlocks(const Database& database) {
+  return database.Ticker(rocksdb::BLOCK_CACHE_DATA_MISS) +
+         database.Ticker(rocksdb::BLOCK_CACHE_DATA_HIT);
+}
+
+void AppendKey(std::string_view key, std::string* text) {
+  text->append(key).push_back('\n');
+}
+
+// What a scan should find.
+std::string Expected(const SchemaKeys& keys, const Scan& scan, bool backward) {
+  std::vector<std::string_view> found = keys.KeysIn(scan);
+  if (backward) std::reverse(found.begin(), found.end());
+  std::string text;
+  for (const std::string_view key : found) AppendKey(key, &text);
+  return text;
+}
+
+std::vector<Scan> ScansOf(const SchemaKeys& keys, Finds finds, uint64_t first,
+                          uint64_t count) {
+  std::vector<Scan> scans;
+  for (uint64_t i = 0; i < count; ++i) {
+    scans.push_back(keys.ScanOf(finds, first + i));
+  }
+  return scans;
+}
+
+}  // namespace
+
+ScannedDatabase::ScannedDatabase(const std::string& name,
+                                 std::unique_ptr<RangeFilter> filter,
+                                 std::string path,
+                                 const DatabaseOptions& options,
+                                 const SchemaKeys& keys)
+    : name_(name),
+      filter_(std::move(filter)),
+      keys_(keys),
+      database_({name, kRocksDBBloom}, PolicyOf(*filter_), std::move(path),
+                options, [&keys](uint64_t i) { return keys.Key(i); }) {}
+
+void ScannedDatabase::Build(const TreePlan& plan,
+                            bench::ProgressBar* progress) {
+  database_.Build(plan, progress);
+  if (LearnsFromScans(name_)) Learn();
+  const std::unique_ptr<rocksdb::Iterator> all(
+      database_.db()->NewIterator(rocksdb::ReadOptions()));
+  for (all->SeekToFirst(); all->Valid(); all->Next()) continue;
+}
+
+void ScannedDatabase::Learn() {
+  // Of each kind. More than a filter keeps as its sample.
+  constexpr uint64_t kScans = 1000;
+  // Numbers that are not measured.
+  constexpr uint64_t kFirst = uint64_t{1} << 40;
+  for (size_t kind = 0; kind < kScanKinds.size(); ++kind) {
+    Run(ScansOf(keys_, kScanKinds[kind].finds, kFirst, kScans), kind);
+  }
+  counts_ = {};
+  database_.Rewrite();
+}
+
+void ScannedDatabase::Run(const std::vector<Scan>& scans, size_t kind) {
+  const bool backward = kScanKinds[kind].backward;
+  std::vector<std::string> found(scans.size());
+  for (std::string& keys : found) keys.reserve(kFoundBytes);
+  rocksdb::Status status;
+  ScanCounts* const counts = &counts_[kind];
+  counts->data_blocks -= DataBlocks(database_);
+  counts->tables_asked -= filter_->TablesAsked();
+  const Clock::time_point start = Clock::now();
+  for (size_t i = 0; i < scans.size(); ++i) {
+    const RangeFilter::Bounds bounds(scans[i]);
+    const std::unique_ptr<rocksdb::Iterator> at =
+        filter_->NewIterator(database_.db(), bounds);
+    if (backward) {
+      filter_->SeekToLast(bounds, at.get());
+    } else {
+      at->Seek(bounds.lower);
+    }
+    while (at->Valid()) {
+      AppendKey(at->key().ToStringView(), &found[i]);
+      backward ? at->Prev() : at->Next();
+    }
+    if (!at->status().ok()) status = at->status();
+  }
+  const double seconds =
+      std::chrono::duration<double>(Clock::now() - start).count();
+  counts->data_blocks += DataBlocks(database_);
+  counts->tables_asked += filter_->TablesAsked();
+  if (!status.ok()) {
+    throw std::runtime_error(name_ + ": a scan failed: " + status.ToString());
+  }
+  counts->micros.push_back(1e6 * seconds / static_cast<double>(scans.size()));
+  counts->scans += scans.size();
+  for (size_t i = 0; i < scans.size(); ++i) {
+    counts->wrong += found[i] != Expected(keys_, scans[i], backward);
+  }
+}
+
+uint64_t ScannedDatabase::PropertyBytes() const {
+  rocksdb::TablePropertiesCollection tables;
+  const rocksdb::Status status =
+      database_.db()->GetPropertiesOfAllTables(&tables);
+  if (!status.ok()) throw std::runtime_error(name_ + ": " + status.ToString());
+  uint64_t bytes = 0;
+  for (const auto& [path, properties] : tables) {
+    const auto& collected = properties->user_collected_properties;
+    const auto property = collected.find(filter_->Property());
+    if (property != collected.end()) bytes += property->second.size();
+  }
+  return bytes;
+}
+
+void MeasureScans(const ScannedDatabases& databases, const SchemaKeys& keys,
+                  uint64_t scans, double steps, bench::ProgressBar* progress) {
+  // Some 300 us: few turns are interrupted by other programs.
+  constexpr uint64_t kScansPerTurn = 20;
+  for (uint64_t done = 0, turn = 0; done < scans; ++turn) {
+    const uint64_t count = std::min(kScansPerTurn, scans - done);
+    for (size_t kind = 0; kind < kScanKinds.size(); ++kind) {
+      const std::vector<Scan> batch =
+          ScansOf(keys, kScanKinds[kind].finds, done, count);
+      for (size_t i = 0; i < databases.size(); ++i) {
+        databases[(turn + i) % databases.size()]->Run(batch, kind);
+      }
+    }
+    done += count;
+    progress->Advance(steps * static_cast<double>(count) /
+                      static_cast<double>(scans));
+  }
+}
+
+}  // namespace deltabloom::db_reads

@@ -1,0 +1,308 @@
+#include "db_bench_ext/db/schemas.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "db_bench_ext/common/mixing.h"
+
+namespace deltabloom::db_reads {
+namespace {
+
+using bench::Mix;
+
+// The last `size` bytes of a number, in the order of numbers.
+std::string Bytes(uint64_t number, size_t size = 8) {
+  std::string bytes(size, '\0');
+  for (size_t i = size; i-- > 0; number >>= 8) {
+    bytes[i] = static_cast<char>(number);
+  }
+  return bytes;
+}
+
+// Lower-case letters.
+std::string Letters(uint64_t random, size_t size) {
+  std::string text;
+  while (text.size() < size) {
+    random = Mix(random);
+    text.push_back(static_cast<char>('a' + random % 26));
+  }
+  return text;
+}
+
+uint64_t Random(uint64_t group, uint64_t i) { return Mix(Mix(group) + i); }
+
+// A random number below `bound`, larger for a larger i < 10.
+uint64_t Ascending(uint64_t group, uint64_t i, uint64_t bound) {
+  const uint64_t step = bound / 10;
+  return i * step + Random(group, i) % step;
+}
+
+// All keys that begin with `prefix`, which is not all ff.
+Scan AllOf(const std::string& prefix) {
+  std::string upper = prefix;
+  while (upper.back() == '\xff') upper.pop_back();
+  ++upper.back();
+  return {prefix, upper};
+}
+
+template <size_t kBytes>
+size_t FixedPrefix(std::string_view key) {
+  return std::min(key.size(), kBytes);
+}
+
+// Up to the delimiter that is number `kNumber`, which belongs to the prefix.
+template <char kDelimiter, int kNumber>
+size_t PrefixTo(std::string_view key) {
+  size_t end = 0;
+  for (int i = 0; i < kNumber && end < key.size(); ++i) {
+    end = std::min(key.find(kDelimiter, end), key.size() - 1) + 1;
+  }
+  return end;
+}
+
+// --- The groups of each schema ----------------------------------------------
+
+std::string IndexValue(uint64_t group) {
+  return Bytes(7, 4) + Bytes(Mix(group));
+}
+
+std::string Folder(uint64_t group) {
+  return "/home/" + std::to_string(group % 97) + "/mail/" +
+         std::to_string(group) + "/";
+}
+
+std::string TenantInTable(uint64_t group) {
+  return Bytes(101 + group % 5, 4) + Bytes(group);
+}
+
+std::string Host(uint64_t group) {
+  return "com." + Letters(group % 3000, 3 + group % 7) + ".host-" +
+         std::to_string(group) + "/";
+}
+
+std::string User(uint64_t group) {
+  return "user:" + std::to_string(group) + ":";
+}
+
+constexpr uint64_t kNumbersInScan = 1024;
+
+uint64_t FirstNumber(uint64_t group) { return Mix(group) >> 1; }
+
+std::string Tenant(uint64_t group) {
+  return Letters(group, Random(group, 0) % 20) + std::to_string(group) + '\0';
+}
+
+// In microseconds, within a day.
+constexpr uint64_t kHour = 3'600'000'000;
+uint64_t TimeOfScan(uint64_t group) {
+  return 1'790'000'000'000'000 + Random(group, 11) % (24 * kHour);
+}
+
+// Newer entries come first.
+std::string EntryOfTenant(uint64_t group, uint64_t age) {
+  return Tenant(group) + Bytes(~(TimeOfScan(group) - age));
+}
+
+std::string Document(uint64_t group, uint64_t document) {
+  return Bytes(group) + Bytes(Random(group, document));
+}
+
+std::string Uuid(uint64_t group) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char byte : Bytes(Mix(group)) + Bytes(Random(group, 7))) {
+    text += kDigits[byte >> 4 & 15];
+    text += kDigits[byte & 15];
+  }
+  for (const size_t at : {20, 16, 12, 8}) text.insert(at, "-");
+  return text;
+}
+
+std::string TagsOf(uint64_t group) { return "tag/" + Uuid(group) + "/"; }
+
+std::string EdgesOf(uint64_t group, uint64_t type) {
+  return Bytes(group) + Bytes(type, 1);
+}
+
+constexpr uint64_t kTypeOfScan = 5;
+
+std::string Room(uint64_t group) {
+  return "room/" + std::to_string(group) + "/";
+}
+
+std::string Message(uint64_t group, uint64_t time) {
+  return Room(group) + Bytes(time);
+}
+
+// Cells of a map, 2^20 points each, in 64 cities of 2^44 points.
+std::string CellOfMap(uint64_t group, uint64_t point) {
+  const uint64_t city = Mix(group % 64) >> 44 << 44;
+  const uint64_t cell = (group / 64 * 0x9e3779b1 & 0xffffff) << 20;
+  return Bytes(city + cell + point);
+}
+
+constexpr uint64_t kPointsOfCell = uint64_t{1} << 20;
+
+std::string Object(uint64_t group) {
+  return "backups/" + Letters(group % 7, 40) + "/" + Letters(group % 1000, 60) +
+         "/" + Letters(group, 40) + std::to_string(group) + '\0';
+}
+
+}  // namespace
+
+const std::vector<Schema>& Schemas() {
+  using Group = uint64_t;
+  static const auto& schemas = *new std::vector<Schema>{
+      {"secondary-index", "all rows of a value",
+       [](Group group) { return AllOf(IndexValue(group)); },
+       [](Group group, uint64_t i) {
+         return IndexValue(group) + Bytes(Random(group, i));
+       },
+       0, nullptr, FixedPrefix<12>},
+      {"folders", "the children of a folder",
+       [](Group group) { return AllOf(Folder(group)); },
+       [](Group group, uint64_t i) {
+         return Folder(group) + std::to_string(Ascending(group, i, 1'000'000));
+       },
+       0, nullptr, PrefixTo<'/', 5>},
+      {"tenant-rows", "the rows of a tenant in a table",
+       [](Group group) { return AllOf(TenantInTable(group)); },
+       [](Group group, uint64_t i) {
+         return TenantInTable(group) + Bytes(Random(group, i));
+       },
+       0, nullptr, FixedPrefix<12>},
+      {"hosts", "all times of a reversed host name",
+       [](Group group) { return AllOf(Host(group)); },
+       [](Group group, uint64_t i) {
+         return Host(group) + Bytes(~Ascending(group, i, 1000 * kHour));
+       },
+       0, nullptr, PrefixTo<'/', 1>},
+      {"user-orders", "the orders of a user",
+       [](Group group) { return AllOf(User(group) + "order:"); },
+       [](Group group, uint64_t i) {
+         return User(group) +
+                "order:" + std::to_string(Ascending(group, i, 1'000'000));
+       },
+       0, nullptr, PrefixTo<':', 3>},
+      {"integers", "1,024 numbers of 64 bits",
+       [](Group group) {
+         const uint64_t first = FirstNumber(group);
+         return Scan{Bytes(first), Bytes(first + kNumbersInScan)};
+       },
+       [](Group group, uint64_t i) {
+         return Bytes(FirstNumber(group) + Ascending(group, i, kNumbersInScan));
+       },
+       0, nullptr, nullptr},
+      {"last-hour", "the last hour of a tenant that has older entries",
+       [](Group group) {
+         return Scan{EntryOfTenant(group, 0), EntryOfTenant(group, kHour)};
+       },
+       [](Group group, uint64_t i) {
+         return EntryOfTenant(group, Ascending(group, i, kHour));
+       },
+       10,
+       [](Group group, uint64_t i) {
+         return EntryOfTenant(group,
+                              kHour + Ascending(group, i, 30 * 24 * kHour));
+       },
+       PrefixTo<'\0', 1>},
+      {"documents", "a document and its revisions, keys of 8, 16 and 24 bytes",
+       [](Group group) { return AllOf(Document(group, 0)); },
+       [](Group group, uint64_t i) {
+         return Document(group, 0) + (i == 0 ? "" : Bytes(i));
+       },
+       3,
+       [](Group group, uint64_t i) {
+         return i == 0 ? Bytes(group)
+                       : Document(group, 1) + (i == 1 ? "" : Bytes(1));
+       },
+       FixedPrefix<16>},
+      {"tags", "the tags of a document, all under UUIDs",
+       [](Group group) { return AllOf(TagsOf(group)); },
+       [](Group group, uint64_t i) { return TagsOf(group) + Letters(i, 6); }, 1,
+       [](Group group, uint64_t) { return "doc/" + Uuid(group); },
+       PrefixTo<'/', 2>},
+      {"edges", "the edges of a type of a vertex that has others",
+       [](Group group) { return AllOf(EdgesOf(group, kTypeOfScan)); },
+       [](Group group, uint64_t i) {
+         return EdgesOf(group, kTypeOfScan) + Bytes(Random(group, i));
+       },
+       4,
+       [](Group group, uint64_t i) {
+         constexpr uint64_t kTypes[] = {1, 4, 6, 30};
+         return EdgesOf(group, kTypes[i]) + Bytes(Random(group, i));
+       },
+       FixedPrefix<9>},
+      {"unread-messages", "the new messages in a room that has older ones",
+       [](Group group) {
+         return Scan{Message(group, TimeOfScan(group)),
+                     AllOf(Room(group)).upper};
+       },
+       [](Group group, uint64_t i) {
+         return Message(group,
+                        TimeOfScan(group) + Ascending(group, i, 9 * kHour));
+       },
+       10,
+       [](Group group, uint64_t i) {
+         return Message(
+             group, TimeOfScan(group) - 1 - Ascending(group, i, 99 * kHour));
+       },
+       PrefixTo<'/', 2>},
+      {"map-cells", "the places in a cell of a map",
+       [](Group group) {
+         return Scan{CellOfMap(group, 0), CellOfMap(group, kPointsOfCell)};
+       },
+       [](Group group, uint64_t i) {
+         return CellOfMap(group, Ascending(group, i, kPointsOfCell)) +
+                Bytes(Random(group, i));
+       },
+       0, nullptr, nullptr},
+      {"object-versions", "the versions of an object, names of 150 bytes",
+       [](Group group) { return AllOf(Object(group)); },
+       [](Group group, uint64_t i) {
+         return Object(group) + Bytes(~Ascending(group, i, 1000 * kHour));
+       },
+       0, nullptr, PrefixTo<'\0', 1>},
+  };
+  return schemas;
+}
+
+SchemaKeys::SchemaKeys(const Schema& schema, uint64_t most, uint64_t seed)
+    : schema_(schema), seed_(seed) {
+  constexpr uint64_t kFound[] = {0, 1, 10};
+  while (true) {
+    const uint64_t found = kFound[groups_ % kFinds];
+    if (keys_.size() + found + schema.others > most) break;
+    for (uint64_t i = 0; i < found; ++i) {
+      keys_.push_back(schema.found(groups_, i));
+    }
+    for (uint64_t i = 0; i < schema.others; ++i) {
+      keys_.push_back(schema.other(groups_, i));
+    }
+    ++groups_;
+  }
+  bench::MixedNumbers random(seed);
+  for (uint64_t i = keys_.size(); i > 1; --i) {
+    std::swap(keys_[i - 1], keys_[random.Below(i)]);
+  }
+  sorted_.assign(keys_.begin(), keys_.end());
+  std::sort(sorted_.begin(), sorted_.end());
+}
+
+Scan SchemaKeys::ScanOf(Finds finds, uint64_t i) const {
+  const uint64_t random = Mix(Mix(seed_) + i);
+  return schema_.scan(bench::Scale(random, groups_ / kFinds) * kFinds +
+                      static_cast<uint64_t>(finds));
+}
+
+std::vector<std::string_view> SchemaKeys::KeysIn(const Scan& scan) const {
+  std::vector<std::string_view> keys;
+  for (auto at = std::lower_bound(sorted_.begin(), sorted_.end(),
+                                  std::string_view(scan.lower));
+       at != sorted_.end() && *at < scan.upper; ++at) {
+    keys.push_back(*at);
+  }
+  return keys;
+}
+
+}  // namespace deltabloom::db_reads

@@ -1,0 +1,66 @@
+// Sets of keys as databases have them, each with one kind of scan: all rows of
+// a value of an index, the children of a folder, the last hour of a tenant.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deltabloom::db_reads {
+
+// A scan of the keys k with lower <= k < upper.
+struct Scan {
+  std::string lower, upper;
+};
+
+// Keys belong to groups, which have a number. Each group has one scan.
+struct Schema {
+  const char* name;
+  const char* scans;  // what a scan reads, in words
+  Scan (*scan)(uint64_t group);
+  // Key number i of those that the scan of the group finds.
+  std::string (*found)(uint64_t group, uint64_t i);
+  // Keys of the group that no scan finds: how many each group has, also one
+  // whose scan is empty, and key number i of them.
+  uint64_t others;
+  std::string (*other)(uint64_t group, uint64_t i);
+  // The size of the beginning of a key that names its group, the whole key if
+  // it is shorter: what a prefix extractor would take. Null: keys have no
+  // prefix that all keys of a scan share.
+  size_t (*prefix)(std::string_view key);
+};
+
+const std::vector<Schema>& Schemas();
+
+// How many keys a scan finds. One third of the groups has each.
+enum class Finds : uint8_t { kNone, kOne, kTen };
+constexpr uint64_t kFinds = 3;
+
+// The keys of a schema, in the order in which they are written, and its scans.
+class SchemaKeys {
+ public:
+  // At most `most` keys, fewer by less than a group. REQUIRES: most >= 1000.
+  SchemaKeys(const Schema& schema, uint64_t most, uint64_t seed);
+
+  const Schema& schema() const { return schema_; }
+  uint64_t size() const { return keys_.size(); }
+  const std::string& Key(uint64_t i) const { return keys_[i]; }
+
+  // Scan number i of those that find so many keys; they repeat from some
+  // number on.
+  Scan ScanOf(Finds finds, uint64_t i) const;
+
+  // The keys of a scan, in their order.
+  std::vector<std::string_view> KeysIn(const Scan& scan) const;
+
+ private:
+  const Schema& schema_;
+  const uint64_t seed_;
+  uint64_t groups_ = 0;
+  std::vector<std::string> keys_;
+  std::vector<std::string_view> sorted_;
+};
+
+}  // namespace deltabloom::db_reads
