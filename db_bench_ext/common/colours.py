@@ -16,6 +16,9 @@ FILTERS = {
     "deltabloom-auto": "#2f7f73",
     "deltabloom-range": "#7a9a01",
     "rocksdb-bloom-prefix": "#b5498c",
+    "rocksdb-segments": "#3a86c8",
+    "deltabloom-ranges": "#f4a261",
+    "deltabloom-ranges-learned": "#1b7837",
     "deltabloom-leveldb": "#e3ab3c",
     # Not filters that one could use.
     "theory": "#999999",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the figures of the demo.
+"""Draws the figures of the demo, and of the preset ranges.
 
 usage: plot.py FILE.png < FIGURES.json"""
 
@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from common import drawing, terminal  # noqa: E402
+from common import colours, drawing, terminal  # noqa: E402
 from common.colours import INK  # noqa: E402
 
 # Title, key in the JSON file, factor, and how a value is written.
@@ -51,11 +51,45 @@ def draw(document):
     return drawing.as_png(figure)
 
 
+# Of the preset ranges: title and field.
+SCAN_PANELS = [
+    ("Data blocks per empty scan", "forward_none_data_blocks_per_scan"),
+    ("Microseconds per empty scan", "forward_none_micros_per_scan"),
+    ("Microseconds per scan of ten keys", "forward_ten_micros_per_scan"),
+]
+
+
+def draw_ranges(document):
+    """A row for each schema, and in it a dot for each filter."""
+    runs = document["runs"]
+    schemas = list(dict.fromkeys(run["schema"] for run in runs))
+    figure, all_axes = drawing.figure(1, 3, 13, 2 + 0.35 * len(schemas), sharey=True)
+    figure.suptitle(
+        f"What a range filter saves: {runs[0]['keys']:,} keys of each schema in RocksDB",
+        x=0.02, ha="left", fontsize=13, fontweight="bold", color=INK)  # fmt: skip
+    for axes, (title, field) in zip(all_axes, SCAN_PANELS):
+        for name in dict.fromkeys(run["filter"] for run in runs):
+            of_filter = [run for run in runs if run["filter"] == name]
+            axes.plot(
+                [run[field] for run in of_filter], [schemas.index(run["schema"]) for run in of_filter],
+                "o", color=colours.of_filter(name), label=name)  # fmt: skip
+        axes.set_title(title, loc="left", fontsize=11, color=INK)
+        axes.set_yticks(range(len(schemas)), schemas)
+        axes.set_ylim(len(schemas) - 0.5, -0.5)
+        axes.set_xlim(left=0)
+        drawing.tidy(axes)
+    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="lower left", ncols=5, frameon=False)
+    drawing.margins(figure, 1.5, 0.2, 0.8, 0.9)
+    return drawing.as_png(figure)
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: plot.py FILE.png < FIGURES.json")
     # The demo has claimed the name.
-    pathlib.Path(sys.argv[1]).write_bytes(draw(json.load(sys.stdin)))
+    document = json.load(sys.stdin)
+    drawn = draw_ranges(document) if document["preset"] == "ranges" else draw(document)
+    pathlib.Path(sys.argv[1]).write_bytes(drawn)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <rocksdb/experimental.h>
 #endif
 
+#include <functional>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -76,6 +77,19 @@ class PrefixBloom final : public RangeFilter {
 
 #if ROCKSDB_MAJOR >= 9
 
+using TableFilter = std::function<bool(const rocksdb::TableProperties&)>;
+
+// ReadOptions::table_filter is a function up to RocksDB 11.8, and a pointer to
+// one from then on.
+template <typename Field>
+void SetTableFilter(const TableFilter* filter, Field* field) {
+  if constexpr (std::is_pointer_v<Field>) {
+    *field = filter;
+  } else {
+    *field = *filter;
+  }
+}
+
 // The prefix of a key and the bytes after it.
 class SchemaSegments final
     : public rocksdb::experimental::KeySegmentsExtractor {
@@ -103,10 +117,8 @@ class Segments final : public RangeFilter {
     using namespace rocksdb::experimental;
     SstQueryFilterConfigs configs;
     configs.extractor = std::make_shared<SchemaSegments>(schema);
-    for (const uint16_t segment : {0, 1}) {
-      configs.filters.push_back(
-          MakeSharedBytewiseMinMaxSQFC(SelectKeySegment(segment)));
-    }
+    configs.filters = {MakeSharedBytewiseMinMaxSQFC(SelectKeySegment(0)),
+                       MakeSharedBytewiseMinMaxSQFC(SelectKeySegment(1))};
     std::shared_ptr<SstQueryFilterConfigsManager> manager;
     rocksdb::Status status = SstQueryFilterConfigsManager::MakeShared(
         {{1, {{"scans", configs}}}}, &manager);
@@ -127,12 +139,7 @@ class Segments final : public RangeFilter {
       ++asked_;
       return filter(properties);
     };
-    // A function up to RocksDB 11.8, a pointer to one since.
-    if constexpr (std::is_pointer_v<decltype(options.table_filter)>) {
-      options.table_filter = &filter_;
-    } else {
-      options.table_filter = filter_;
-    }
+    SetTableFilter(&filter_, &options.table_filter);
     return std::unique_ptr<rocksdb::Iterator>(db->NewIterator(options));
   }
 
@@ -143,7 +150,7 @@ class Segments final : public RangeFilter {
   std::shared_ptr<rocksdb::experimental::SstQueryFilterConfigsManager::Factory>
       factory_;
   // Of the iterator, of which there is one at a time.
-  std::function<bool(const rocksdb::TableProperties&)> filter_;
+  TableFilter filter_;
   uint64_t asked_ = 0;
 };
 

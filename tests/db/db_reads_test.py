@@ -209,6 +209,45 @@ class OtherTrees(Case):
             self.assertEqual(run["missed_present_keys"], 0)
 
 
+class Ranges(Case):
+    def test_scans_of_each_kind_with_each_filter(self):
+        picture = self.top / "figures.png"
+        scans = 100
+        text, runs = self.results("--preset", "ranges", "--keys", 20000, "--lookups", scans, "--seed", SEED,
+                                  "--schemas", "map-cells,secondary-index", "--plot", picture)
+        self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        by_name = {(run["schema"], run["filter"]): run for run in runs}
+        self.assertEqual(len(by_name), len(runs))
+        self.assertNotIn(("map-cells", "rocksdb-bloom-prefix"), by_name)  # whose cells are no prefixes
+        for (schema, name), run in by_name.items():
+            with self.subTest(schema=schema, filter=name):
+                self.assertIn(f"\n{name} ", text)
+                self.assertLessEqual(abs(run["keys"] - 20000), 10)
+                self.assertEqual(run["wrong_scans"], 0)
+                self.check_run(run, scans)
+        for schema in ("map-cells", "secondary-index"):
+            before, learned = (by_name[schema, "deltabloom-ranges" + end] for end in ("", "-learned"))
+            none = by_name[schema, "none"]["forward_none_data_blocks_per_scan"]
+            self.assertGreater(none, 4.5)
+            for run, most in ((before, 0.3), (learned, 0.02)):
+                for direction in ("forward", "backward"):
+                    blocks = run[direction + "_none_data_blocks_per_scan"]
+                    self.assertLess(blocks, most * none + 4 * math.sqrt(most * none / scans))
+
+    def check_run(self, run, scans):
+        ours = run["filter"].startswith("deltabloom")
+        self.assertEqual(run["property_bytes"] > 0, ours or run["filter"] == "rocksdb-segments")
+        if ours:
+            self.assertTrue(1 < run["property_bits_per_key"] < 9)
+        for kind in ("forward_none", "forward_one", "forward_ten", "backward_none", "backward_one", "backward_ten"):
+            self.assertEqual(run[kind + "_scans"], scans)
+            self.assertGreater(run[kind + "_micros_per_scan"], 0)
+            if not kind.endswith("none"):
+                self.assertGreaterEqual(run[kind + "_data_blocks_per_scan"], 1)
+            asked = run[kind + "_tables_asked_per_scan"]
+            self.assertEqual(asked > 0, run["property_bytes"] > 0)
+
+
 class BadUsage(Case):
     def test_bad_values_are_named(self):
         for option, values in (
@@ -216,15 +255,19 @@ class BadUsage(Case):
                 ("--bits-per-key", ["nan", "0", "1e9"]), ("--seed", ["x", "-1", "18446744073709551616"]),
                 ("--lookups", ["0"]), ("--filters", ["none,none", "cuckoo", "", "rocksdb-bloom-by-hand"]),
                 ("--preset", ["nonsense"]), ("--db", ["", "/dev/null"]), ("--json", ["/nonexistent/x.json"]),
-                ("--runs", ["0", "8"]), ("--size-ratio", ["1", "101"]), ("--nonsense", [None]), ("nonsense", [None])):
+                ("--runs", ["0", "8"]), ("--size-ratio", ["1", "101"]), ("--schemas", ["edges,edges", "nonsense"]), ("--nonsense", [None]), ("nonsense", [None])):
             for value in values:
                 with self.subTest(option=option, value=value):
-                    preset = ["--preset", "levels"] if option in ("--runs", "--size-ratio") else []
+                    preset = {"--runs": ["--preset", "levels"], "--size-ratio": ["--preset", "levels"],
+                              "--schemas": ["--preset", "ranges"]}.get(option, [])
                     done = self.run_program(*preset, option, *([] if value is None else [value]))
                     self.assert_one_line_error(done, 2, option, re.split("[,:]", value or "")[-1])
                     self.assertEqual(done.stdout, "")
                     self.assert_nothing_left()
         self.assert_one_line_error(self.run_program("--runs", 4), 2, "--runs", "--preset levels")
+        self.assert_one_line_error(self.run_program("--schemas", "edges"), 2, "--schemas", "--preset ranges")
+        self.assert_one_line_error(self.run_program("--preset", "ranges", "--filters", "rocksdb-ribbon"),
+                                   2, "--filters", "rocksdb-ribbon")
         self.assert_one_line_error(self.run_program("--preset", "levels", "--runs", 7, "--keys", 10000),
                                    2, "--keys", "10000", "2222222")
 

@@ -1,4 +1,5 @@
 // The parts of db_reads, on small databases.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -9,6 +10,8 @@
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/scans.h"
+#include "db_bench_ext/db/schemas.h"
 #include "db_bench_ext/db/tree.h"
 #include "tests/random.h"
 
@@ -168,6 +171,91 @@ TEST_F(DatabaseTest, AllDatabasesHaveTheSameLookups) {
   // The rate of a filter in partitions is not known.
   EXPECT_FALSE(
       Predict(databases[1]->tree(), {keys_->AbsentKey(0)}).absent.has_value());
+}
+
+// --- Ranges -----------------------------------------------------------------
+
+class SchemaTest : public ::testing::TestWithParam<Schema> {};
+
+TEST_P(SchemaTest, EachScanFindsItsNumberOfKeysAndNeverCutsAPrefix) {
+  const test::FreshRandom random;
+  const SchemaKeys keys(GetParam(), 30'000, random.seed);
+  EXPECT_LE(keys.size(), 30'000u);
+  EXPECT_GT(keys.size(), 30'000u - 10 - GetParam().others);
+  std::set<std::string> distinct;
+  for (uint64_t i = 0; i < keys.size(); ++i) distinct.insert(keys.Key(i));
+  EXPECT_EQ(distinct.size(), keys.size());
+
+  constexpr std::pair<Finds, size_t> kFound[] = {
+      {Finds::kNone, 0}, {Finds::kOne, 1}, {Finds::kTen, 10}};
+  for (const auto& [finds, number] : kFound) {
+    for (uint64_t i = 0; i < 300; ++i) {
+      const Scan scan = keys.ScanOf(finds, i);
+      EXPECT_LT(scan.lower, scan.upper);
+      const auto found = keys.KeysIn(scan);
+      ASSERT_EQ(found.size(), number) << i;
+      if (GetParam().prefix == nullptr) continue;
+      const auto prefix = [](std::string_view key) {
+        return key.substr(0, GetParam().prefix(key));
+      };
+      for (const std::string_view key : found) {
+        EXPECT_EQ(prefix(key), prefix(scan.lower));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SchemaTest, ::testing::ValuesIn(Schemas()),
+                         [](const auto& test) {
+                           std::string name = test.param.name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST_F(DatabaseTest, ScansFindTheirKeysAndWrongOnesAreCounted) {
+  const Schema& schema = Schemas().front();
+  const SchemaKeys keys(schema, kKeys, random_.seed);
+  const TreePlan plan = DemoTree(keys.size());
+  const std::vector<Scan> scans = {keys.ScanOf(Finds::kTen, 0),
+                                   keys.ScanOf(Finds::kTen, 1)};
+  for (const std::string& name : RangeFilterNames()) {
+    SCOPED_TRACE(name);
+    ScannedDatabase database(name, NewRangeFilter(name, schema, 8),
+                             folder_.path() + "/" + name, DatabaseOptions(),
+                             keys);
+    database.Build(plan, &progress_);
+    EXPECT_EQ(database.PropertyBytes() > 0,
+              name.rfind("rocksdb-bloom", 0) != 0 && name != "none");
+    for (const size_t kind : {2u, 5u}) {
+      database.Run(scans, kind);
+      EXPECT_EQ(database.counts(kind).scans, 2u);
+      EXPECT_EQ(database.counts(kind).wrong, 0u);
+      EXPECT_GE(database.counts(kind).data_blocks, 2u);
+    }
+    ASSERT_TRUE(database.database()
+                    .db()
+                    ->Delete({}, std::string(keys.KeysIn(scans[0])[3]))
+                    .ok());
+    database.Run(scans, 2);
+    EXPECT_EQ(database.counts(2).wrong, 1u);
+  }
+}
+
+TEST_F(DatabaseTest, RewritingKeepsTheRuns) {
+  const auto database = Make("none", DemoTree(kKeys));
+  const Tree before = database->tree();
+  database->Rewrite();
+  const Tree& after = database->tree();
+  ASSERT_EQ(after.runs.size(), before.runs.size());
+  for (size_t i = 0; i < before.runs.size(); ++i) {
+    EXPECT_EQ(after.runs[i].level, before.runs[i].level);
+    ASSERT_EQ(after.runs[i].tables.size(), before.runs[i].tables.size());
+    const Table &old = before.runs[i].tables[0],
+                &rewritten = after.runs[i].tables[0];
+    EXPECT_NE(rewritten.name, old.name);
+    EXPECT_EQ(rewritten.entries, old.entries);
+    EXPECT_EQ(rewritten.smallest, old.smallest);
+  }
 }
 
 }  // namespace
