@@ -6,7 +6,6 @@
 #include "util/coding.h"
 #include "util/hash.h"
 #include "util/hash64.h"
-#include "util/range/range_part.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -29,14 +28,12 @@ constexpr uint32_t kCheckSeed = 0xde17ab10;
 constexpr unsigned kSeedFlag = 1 << 0;
 constexpr unsigned kTransformFlag = 1 << 1;
 constexpr unsigned kPayloadCheckFlag = 1 << 2;
-constexpr unsigned kRangeFlag = 1 << 3;
-constexpr unsigned kKnownFlags = 15;
-// Of a range part only the bytes of its size count.
-constexpr size_t kFieldSizes[] = {kSipHashKeySize, 4, 8, kRangePartSizeBytes};
+constexpr unsigned kKnownFlags = 7;
+constexpr size_t kFieldSizes[] = {kSipHashKeySize, 4, 8};
 
 constexpr size_t FramingSizeOf(unsigned flags) {
   size_t size = kSealedFramingSize;
-  for (unsigned i = 0; i < 4; ++i) {
+  for (unsigned i = 0; i < 3; ++i) {
     if ((flags >> i & 1) != 0) size += kFieldSizes[i];
   }
   return size;
@@ -52,8 +49,7 @@ size_t FieldAt(unsigned flags, unsigned flag) {
 unsigned FlagsOf(const SealOptions& options) {
   return (options.keys.seeded ? kSeedFlag : 0) |
          (options.keys.transformed ? kTransformFlag : 0) |
-         (options.payload_check ? kPayloadCheckFlag : 0) |
-         (options.range_part.empty() ? 0 : kRangeFlag);
+         (options.payload_check ? kPayloadCheckFlag : 0);
 }
 
 HashedKeys LoadHashedKeys(const unsigned char* end, unsigned flags) {
@@ -90,12 +86,6 @@ uint32_t Check(const unsigned char* end, size_t framing_size,
 uint64_t PayloadCheck(const unsigned char* begin, const unsigned char* end) {
   return Hash64(reinterpret_cast<const char*>(begin),
                 static_cast<size_t>(end - begin));
-}
-
-// Bytes of the range part without its size; 0 if there is none.
-uint64_t RangeBodySize(const unsigned char* end, unsigned flags) {
-  if ((flags & kRangeFlag) == 0) return 0;
-  return LoadFixed64(end - FieldAt(flags, kRangeFlag));
 }
 
 const unsigned char* End(std::string_view filter) {
@@ -174,20 +164,13 @@ FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
       LoadFixed32(end - kCheckAt) != Check(end, framing_size, filter.size())) {
     return Always(parsed, why, "damaged, the check of its trailer fails");
   }
-  const uint64_t range_size = RangeBodySize(end, flags);
-  if (range_size > filter.size() - framing_size) {
-    return Always(parsed, why, "too short for its range part");
-  }
   parsed->payload = reinterpret_cast<const unsigned char*>(filter.data());
-  parsed->payload_size = filter.size() - framing_size - range_size;
+  parsed->payload_size = filter.size() - framing_size;
   if ((flags & kPayloadCheckFlag) != 0) {
     const unsigned char* check = end - FieldAt(flags, kPayloadCheckFlag);
     if (LoadFixed64(check) != PayloadCheck(parsed->payload, check)) {
       return Always(parsed, why, "damaged, the check of its payload fails");
     }
-  }
-  if ((flags & kRangeFlag) != 0 && (flags & kTransformFlag) != 0) {
-    return Always(parsed, why, "it has a range part of transformed keys");
   }
   const HashedKeys hashed = LoadHashedKeys(end, flags);
   if (keys != nullptr) *keys = hashed;
@@ -196,48 +179,25 @@ FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
                   why == nullptr ? std::string() : Describe(hashed));
   }
   if (parsed->payload_size == 0) {
-    if (end[-1] == kEmptyLastByte && (flags & kRangeFlag) == 0) {
-      return Empty(parsed, why);
-    }
+    if (end[-1] == kEmptyLastByte) return Empty(parsed, why);
     return Always(parsed, why, "it has no payload");
   }
   const FilterKind kind =
       ParsePayload(end[-1], Hash::kMurmurHash2, cpu, parsed, why);
-  if (why != nullptr) {
-    *why += Describe(hashed);
-    if ((flags & kRangeFlag) != 0) {
-      *why += ", with ranges: " + RangePart(RangePartOf(filter)).Describe();
-    }
-  }
+  if (why != nullptr) *why += Describe(hashed);
   return kind;
 }
 
 size_t SealedFramingSize(const SealOptions& options) {
-  return FramingSizeOf(FlagsOf(options)) +
-         (options.range_part.empty()
-              ? 0
-              : options.range_part.size() - kRangePartSizeBytes);
-}
-
-std::string_view RangePartOf(std::string_view filter) {
-  const unsigned char* end = End(filter);
-  const unsigned flags = end[-kFlagsAt];
-  if ((flags & kRangeFlag) == 0) return {};
-  const uint64_t size = RangeBodySize(end, flags) + kRangePartSizeBytes;
-  const size_t after = FramingSizeOf(flags) - kRangePartSizeBytes;
-  return filter.substr(filter.size() - after - size, size);
+  return FramingSizeOf(FlagsOf(options));
 }
 
 void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
           const SealOptions& options) {
   const unsigned flags = FlagsOf(options);
   const size_t framing_size = FramingSizeOf(flags);
-  const uint64_t total_size = payload_size + SealedFramingSize(options);
+  const uint64_t total_size = payload_size + framing_size;
   unsigned char* end = payload + total_size;
-  if (!options.range_part.empty()) {
-    std::memcpy(payload + payload_size, options.range_part.data(),
-                options.range_part.size());
-  }
   if (options.payload_check) {
     unsigned char* check = end - FieldAt(flags, kPayloadCheckFlag);
     StoreFixed64(check, PayloadCheck(payload, check));

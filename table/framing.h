@@ -64,17 +64,10 @@ struct SealOptions {
   uint8_t level_at_creation = kUnknownLevel;  // or of LevelByte()
   bool payload_check = false;
   HashedKeys keys = {};
-  // As RangePartBuilder wrote it, or empty. REQUIRES: empty for transformed
-  // keys.
-  std::string_view range_part = {};
 };
 
 // Bytes that Seal writes.
 size_t SealedFramingSize(const SealOptions& options);
-
-// The range part of a filter that ParseSealed called kFilter; nothing if it has
-// none.
-std::string_view RangePartOf(std::string_view filter);
 
 // Writes the framing after payload[0 .. payload_size).
 void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,

@@ -81,8 +81,7 @@ def numbers(text, option):
         raise ValueError(f"{option} {text}: not a list of positive numbers") from None
 
 
-NEEDS = ("levels need readmissing-grown, ranges need seekempty or seekfull among --workloads, "
-         "other filters need one of the rest")
+NEEDS = "levels need readmissing-grown among --workloads"
 
 
 def cells(chosen):

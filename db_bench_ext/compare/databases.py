@@ -59,19 +59,18 @@ class Databases:
         plugin = self.settings.plugin if database and database.filter.ours else None
         return run(command, log, what, self.settings.timeout, self.display, plugin)
 
-    def base_command(self, path, options, cache_bytes, database, seed_offset=0):
+    def base_command(self, path, options, cache_bytes):
         settings = self.settings
         return [
             settings.db_bench,
             f"--options_file={options}",
             f"--db={path}",
-            f"--num={settings.keys * (matrix.SPARSE_GAP if database.sparse else 1)}",
+            f"--num={settings.keys}",
             "--key_size=16",
             "--compression_type=none",
             f"--value_size={settings.value_bytes}",
             f"--cache_size={cache_bytes}",
-            # Seeks with the numbers from which the keys were drawn would find them.
-            f"--seed={settings.seed + seed_offset}",
+            f"--seed={settings.seed}",
             "--statistics=true",
             "--histogram=true",
         ]
@@ -84,7 +83,6 @@ class Databases:
             table += f"  filter_policy={database.filter.policy(database.bits_per_key)}\n"
         if database.partitioned:
             table += "  partition_filters=true\n  index_type=kTwoLevelIndexSearch\n  metadata_block_size=4096\n"
-        extractor = f"rocksdb.FixedPrefix.{PREFIX_SIZE}" if prefix else database.filter.extractor
         name = f"{database.name}{'' if frozen else '-live'}{'-prefix' if prefix else ''}.options"
         (self.folder / name).write_text(
             OPTIONS.format(
@@ -92,7 +90,7 @@ class Databases:
                 direct=str(self.settings.direct).lower(),
                 frozen=str(frozen).lower(),
                 listener="  listeners=deltabloom\n" if database.filter.levels else "",
-                prefix=f"  prefix_extractor={extractor}\n" if extractor else "",
+                prefix=f"  prefix_extractor=rocksdb.FixedPrefix.{PREFIX_SIZE}\n" if prefix else "",
                 table=table,
             ),
             encoding="utf-8",
@@ -117,14 +115,11 @@ class Databases:
     def load_anew(self, database, prefix, path):
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
-        grows = database.grown or database.sparse
-        options = self.write_options(database, frozen=not grows, prefix=prefix)
-        command = self.base_command(path, options, 64 << 20, database)
-        if grows:
-            benchmark = "fillrandom" if database.sparse else "filluniquerandom"
+        options = self.write_options(database, frozen=not database.grown, prefix=prefix)
+        command = self.base_command(path, options, 64 << 20)
+        if database.grown:
+            benchmark = "filluniquerandom"
             command.append(f"--benchmarks={benchmark},flush,waitforcompaction,levelstats")
-            if database.sparse:
-                command.append(f"--writes={self.settings.keys}")
         else:
             benchmark = "filluniquerandomdeterministic"
             command += [f"--benchmarks={benchmark},levelstats", "--disable_auto_compactions=true"]

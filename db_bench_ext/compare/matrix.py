@@ -13,7 +13,6 @@ class Filter:
     name: str
     uri: str = ""
     levels: bool = False  # needs a listener, which learns the tree as it grows
-    extractor: str = ""  # the prefix extractor with which it answers ranges
 
     @property
     def ours(self):
@@ -23,10 +22,8 @@ class Filter:
         return self.uri.format(bits=f"{bits_per_key:g}")
 
     def takes_part_in(self, workload):
-        """Range filters and no filter answer ranges; levels need trees that grow."""
-        if workload.sparse:
-            return not self.uri or bool(self.extractor)
-        return not self.extractor and (workload.grown or not self.levels)
+        """Levels need trees that grow."""
+        return workload.grown or not self.levels
 
 
 FILTERS = [
@@ -38,8 +35,6 @@ FILTERS = [
     Filter("deltabloom-compact", "deltabloom:{bits}:compact"),
     Filter("deltabloom-auto", "deltabloom:{bits}:auto"),
     Filter("deltabloom-auto-levels", "deltabloom:{bits}:auto:levels", levels=True),
-    Filter("rocksdb-bloom-prefix", "bloomfilter:{bits}:false", extractor="rocksdb.FixedPrefix.6"),
-    Filter("deltabloom-range", "{{id=deltabloom:{bits};range=on}}", extractor="deltabloom.Range"),
 ]
 
 
@@ -54,7 +49,6 @@ class Workload:
     fresh: bool = False
     prefix: bool = False  # filters hold prefixes of the keys, too
     grown: bool = False  # on a tree that RocksDB's own compactions made
-    sparse: bool = False  # on keys at a mean distance of SPARSE_GAP
     of: str = ""  # the benchmark, if its name differs
     latency_of: str = "lookup"  # the operation of the percentiles
 
@@ -74,17 +68,6 @@ MIXGRAPH = tuple(
 
 BATCH_KEYS = 32
 
-# The mean distance between the numbers that are keys, for queries of empty
-# ranges.
-SPARSE_GAP = 100000
-
-
-def seek_range(name, distance, nexts=0):
-    """Seeks from a random number to an upper bound `distance` after it."""
-    flags = (f"--max_scan_distance={distance}", f"--seek_nexts={nexts}", "--auto_prefix_mode=true")
-    return Workload(name, flags, reads=0.5, sparse=True, of="seekrandom")
-
-
 WORKLOADS = [
     Workload("readmissing"),
     # Nearly every lookup of a present key waits for the disk.
@@ -96,9 +79,6 @@ WORKLOADS = [
     Workload("mixgraph", MIXGRAPH, writes=True),
     Workload("fillrandom", writes=True, fresh=True, latency_of="write"),
     Workload("readmissing-grown", grown=True, of="readmissing"),
-    seek_range("seekempty-10", 10),
-    seek_range("seekempty-1024", 1024),
-    seek_range("seekfull", 10 * SPARSE_GAP, nexts=10),
 ]
 
 
@@ -110,11 +90,10 @@ class Database:
     bits_per_key: float
     partitioned: bool
     grown: bool = False
-    sparse: bool = False
 
     @property
     def name(self):
-        tail = "-grown" if self.grown else "-sparse" if self.sparse else ""
+        tail = "-grown" if self.grown else ""
         if not self.filter.uri:
             return self.filter.name + tail
         shape = "partitioned" if self.partitioned else "full"
@@ -159,7 +138,7 @@ def product(filters, workloads, bits_per_key=(10,), caches=(8 * MIB,), shapes=("
     """Every combination once. No filter takes part at each number of bits and in
     each shape, on the same database."""
     return [
-        Cell(Database(one, bits, shape == "partitioned", workload.grown, workload.sparse), workload, cache)
+        Cell(Database(one, bits, shape == "partitioned", workload.grown), workload, cache)
         for bits, shape, cache, workload in itertools.product(bits_per_key, shapes, caches, workloads)
         for one in filters
         if one.takes_part_in(workload)
@@ -185,10 +164,9 @@ def preset(name, filters):
         usual = [one for one in filters if one.name in ("rocksdb-bloom", "deltabloom-auto-levels")]
         return cells + product(usual, named("readmissing-grown")), 200000, 40000, 2
     with_filter = [one for one in filters if one.uri]
-    cells = product(filters, [one for one in WORKLOADS if not one.grown and not one.sparse])
+    cells = product(filters, [one for one in WORKLOADS if not one.grown])
     cells += product(with_filter, named("readmissing"), bits_per_key=[5, 16])
     cells += product(with_filter, named("readmissing", "multireadrandom"), shapes=["partitioned"])
     cells += product(filters, named("readrandom"), caches=[64 * MIB])
     cells += product(with_filter, named("readmissing-grown"))
-    cells += product(filters, [one for one in WORKLOADS if one.sparse], bits_per_key=[18])
     return cells, 500000, 100000, 3

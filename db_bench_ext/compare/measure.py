@@ -21,12 +21,8 @@ def check_use(cell, figures):
         figures["tickers"].get("rocksdb.bloom.filter." + name, 0)
         for name in ("useful", "full.positive", "prefix.checked")
     )
-    # A prefix filter cannot answer ranges wider than its prefix.
-    always_asked = not workload.fresh and (database.filter.ours or not workload.sparse)
-    if database.filter.uri and always_asked and not asked:
-        hint = (" (db_bench of newer versions than 7 leaves out the prefix extractor of the "
-                "OPTIONS file: use one of RocksDB 7)" if workload.sparse else "")
-        raise CellError(f"{cell.name}: the filter was never asked{hint}")
+    if database.filter.uri and not workload.fresh and not asked:
+        raise CellError(f"{cell.name}: the filter was never asked")
     if not database.filter.uri and asked:
         raise CellError(f"{cell.name}: a filter was asked although there is none")
     if workload.name in COMPLETE and figures["found"] != figures["asked"]:
@@ -46,9 +42,7 @@ class Measurement:
     def command(self, cell, path):
         workload, settings = cell.workload, self.settings
         options = self.databases.write_options(cell.database, not workload.writes, workload.prefix)
-        command = self.databases.base_command(
-            path, options, cell.cache_bytes, cell.database, seed_offset=int(workload.sparse)
-        )
+        command = self.databases.base_command(path, options, cell.cache_bytes)
         command += [f"--benchmarks={workload.benchmark}", *workload.flags]
         if workload.fresh:
             return command
@@ -94,7 +88,7 @@ class Measurement:
         shapes = {}
         for cell in cells:
             database, workload = cell.database, cell.workload
-            if workload.fresh or workload.grown or workload.sparse or database.name in self.failures:
+            if workload.fresh or workload.grown or database.name in self.failures:
                 continue
             facts = self.databases.load(database, workload.prefix)
             levels = [level for level, _ in facts["levels"]]

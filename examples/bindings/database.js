@@ -1,5 +1,5 @@
-// A RocksDB database with Deltabloom's filters on bits per level and with range
-// parts, from Node, by the package koffi and RocksDB's C interface.
+// A RocksDB database with Deltabloom's filters on bits per level, from Node, by
+// the package koffi and RocksDB's C interface.
 //
 //   npm install koffi && node database.js FOLDER [LIBDELTABLOOM_ROCKSDB]
 const koffi = require("koffi");
@@ -21,7 +21,7 @@ const make = (name) => rocksdb.func(`void* ${name}()`)();
 const options = make("rocksdb_options_create");
 rocksdb.func("void rocksdb_options_set_create_if_missing(void*, uchar)")(options, 1);
 call("uchar", deltabloom, "deltabloom_rocksdb_add_filters", ["void*", "str"],
-  options, "bits_per_key=18;allocation=levels;range=on");
+  options, "bits_per_key=12;allocation=levels");
 const db = call("void*", rocksdb, "rocksdb_open", ["void*", "str"], options, folder);
 
 const write = make("rocksdb_writeoptions_create");

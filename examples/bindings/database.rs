@@ -1,5 +1,5 @@
-//! A RocksDB database with Deltabloom's filters on bits per level and with range
-//! parts, from Rust, by RocksDB's C interface and without crates.
+//! A RocksDB database with Deltabloom's filters on bits per level, from Rust, by
+//! RocksDB's C interface and without crates.
 //!
 //!     rustc -o database database.rs && ./database FOLDER
 use std::ffi::{c_char, c_void, CStr, CString};
@@ -46,7 +46,7 @@ fn check(error: Error) {
 
 fn main() {
     let folder = text(&std::env::args().nth(1).expect("usage: database FOLDER"));
-    let filters = text("bits_per_key=18;allocation=levels;range=on");
+    let filters = text("bits_per_key=12;allocation=levels");
     let mut error = null_mut();
     unsafe {
         let options = rocksdb_options_create();

@@ -1,6 +1,6 @@
 // The native half of DeltabloomFilter.java. Loading it also registers
-// Deltabloom, so that DBOptions and ColumnFamilyOptions can be made from
-// properties with listeners=deltabloom and prefix_extractor=deltabloom.Range.
+// Deltabloom, so that DBOptions can be made from properties with
+// listeners=deltabloom.
 //
 //   c++ -std=c++17 -shared -fPIC deltabloom_filter.cc -o
 //   libdeltabloom_filter.so

@@ -164,9 +164,9 @@ struct rocksdb_options_t;
 
 /* As AddRocksDBFilters() in C++: sets the policy that `filters` describes, as
  * above, in the block-based table factory, whose other options stay; with
- * allocation=levels or range=on the listener, and with range=on the prefix
- * extractor, which replace any that are set. Call it after
- * rocksdb_options_set_block_based_table_factory(), which replaces the policy.
+ * allocation=levels the listener, which replaces any that are set. Call it
+ * after rocksdb_options_set_block_based_table_factory(), which replaces the
+ * policy.
  * Returns 1, or 0 with `options` as before. Also registers, as below. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_add_filters(
     struct rocksdb_options_t* options, const char* filters, char** errptr);

@@ -21,7 +21,6 @@
 namespace rocksdb {
 class EventListener;
 class FilterPolicy;
-class SliceTransform;
 struct ColumnFamilyOptions;
 struct DBOptions;
 }  // namespace rocksdb
@@ -81,7 +80,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // With kLevels: each sorted run is weighted by the share of lookups that
   // query it for keys it does not hold. A run that hardly any query gets down
   // to min_bits_per_key (or bits_per_key, if less). Off: all runs count alike.
-  // Needs statistics; not used with range.
+  // Needs statistics.
   bool weights_by_use = true;
 
   // kAuto: kLocal for tables of level 0, kCompact for those below.
@@ -110,24 +109,6 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // seed. Takes about 18 ns more for each lookup and each added key. If the
   // system returns no random bytes, no filter is written, and the LOG says so.
   bool seeded = false;
-
-  // Adds a part for ranges to each filter: seeks with auto_prefix_mode and an
-  // iterate_upper_bound then skip tables without a key in between
-  // (docs/guide.md). bits_per_key counts both parts; with less than 6 there is
-  // no range part, nor, as the LOG then says, without whole_key_filtering or
-  // the prefix extractor of AddRocksDBFilters() or NewRocksDBRangeExtractor().
-  // DB::Open refuses other comparators than BytewiseComparator, with timestamps
-  // or without. Conflicts with false_positive_rate and key_transform. When off,
-  // existing range parts are ignored.
-  bool range = false;
-
-  // With `range`: range parts are chosen by a sample of the ranges that were
-  // looked up, in memory and per prefix extractor. Off: by the keys alone.
-  bool learning = true;
-
-  // With `range`: "none", or the prefixes that range parts hold, whatever is
-  // learned: "8,12,'/'x3", as in RangeFilterOptions.
-  std::string range_prefixes = "none";
 
   // "none", or the key transform that the comparator needs (key_transform.h):
   // NAME@VERSION, or NAME for the highest version that is registered. Only
@@ -161,27 +142,18 @@ DELTABLOOM_EXPORT std::shared_ptr<rocksdb::EventListener>
 NewRocksDBFilterListener(std::string* error = nullptr);
 
 // Sets all that the options need: the filter policy in family->table_factory,
-// whose other options stay as they are; with kLevels or `range` the listener in
-// db->listeners, unless one is there; with `range` family->prefix_extractor, if
-// it is not set. `db` and `family` may be one rocksdb::Options; `db` may be
-// null for a column family of a database that is open already. Returns false
-// without a change, with *error as above, also if the table factory is not that
-// of block-based tables or an option conflicts with ranges.
+// whose other options stay as they are, and with kLevels the listener in
+// db->listeners, unless one is there. `db` and `family` may be one
+// rocksdb::Options; `db` may be null for a column family of a database that is
+// open already. Returns false without a change, with *error as above, also if
+// the table factory is not that of block-based tables.
 DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
                                          rocksdb::DBOptions* db,
                                          rocksdb::ColumnFamilyOptions* family,
                                          std::string* error = nullptr);
 
-// The prefix extractor that RocksDBFilterOptions::range needs, named
-// deltabloom.Range: every key has the same, empty prefix. Null as above. It has
-// an effect only in column families whose comparator was checked by
-// AddRocksDBFilters, DB::Open or CheckRocksDBFilters, and must not be shared by
-// column families of different comparators.
-DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::SliceTransform>
-NewRocksDBRangeExtractor(std::string* error = nullptr);
-
-// Checks that comparator, index and prefix extractor of a column family go with
-// its filter policy; false, with *error as above, if not. RocksDB does this in
+// Checks that the options of a column family go with the key transform of its
+// filter policy; false, with *error as above, if not. RocksDB does this in
 // DB::Open only: call it before CreateColumnFamily, DB::OpenForReadOnly,
 // OpenAsSecondary and SetOptions of the prefix extractor.
 DELTABLOOM_EXPORT bool CheckRocksDBFilters(
@@ -225,10 +197,9 @@ inline void AddRocksDBFiltersOrThrow(const RocksDBFilterOptions& options,
 // max_filter_bytes=unlimited. Switches are on or off; true, false, 1 and 0 are
 // accepted as well. A key transform must be registered before a text names it.
 //
-// Also registers the listener (listeners=deltabloom) and the prefix extractor
-// for ranges (prefix_extractor=deltabloom.Range). Call it before a database is
-// opened; further calls do nothing. Returns false, with *error as above, if the
-// RocksDB library has the wrong version.
+// Also registers the listener (listeners=deltabloom). Call it before a database
+// is opened; further calls do nothing. Returns false, with *error as above, if
+// the RocksDB library has the wrong version.
 DELTABLOOM_EXPORT bool RegisterRocksDB(std::string* error = nullptr);
 
 }  // namespace deltabloom

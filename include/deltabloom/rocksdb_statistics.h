@@ -42,13 +42,6 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   uint64_t lookups = 0;
   uint64_t negatives = 0;
 
-  // The same for ranges of seeks (RocksDBFilterOptions::range), which are not
-  // among the lookups. For ranges without a cut the filter stores nothing that
-  // could reject them.
-  uint64_t range_lookups = 0;
-  uint64_t range_negatives = 0;
-  uint64_t ranges_without_cut = 0;
-
   // The lookups answered "may match" that are expected to be of absent keys:
   // the sum over the filters of negatives * p / (1 - p), with p the rate of
   // each. The standard deviation is about its square root.

@@ -99,15 +99,14 @@ static void CheckPolicies(const char* path) {
   rocksdb_filterpolicy_destroy(unused);
 }
 
-/* Levels and ranges, in options that have a table factory of their own. */
+/* Levels, in options that have a table factory of their own. */
 static void CheckAddFilters(const char* path) {
   rocksdb_options_t* const options = Options(NULL);
   const struct {
     rocksdb_options_t* options;
     const char *filters, *wanted;
   } refused[] = {{NULL, NULL, "options is null"},
-                 {options, "deltabloom:10:ribbon", "layout 'ribbon'"},
-                 {options, "range=on;false_positive_rate=0.01", "range"}};
+                 {options, "deltabloom:10:ribbon", "layout 'ribbon'"}};
   for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); ++i) {
     CHECK_ERROR(CHECK(!deltabloom_rocksdb_add_filters(
                     refused[i].options, refused[i].filters, &error)),
@@ -115,8 +114,7 @@ static void CheckAddFilters(const char* path) {
   }
   char* error = NULL;
   CHECK(deltabloom_rocksdb_add_filters(
-            options, "bits_per_key=18;allocation=levels;range=on", &error) ==
-        1);
+            options, "bits_per_key=18;allocation=levels", &error) == 1);
   CheckNoError(error);
   UseDatabase(path, options, 0);
 
@@ -132,11 +130,9 @@ static void CheckAddFilters(const char* path) {
   CheckNoError(error);
   rocksdb_options_destroy(options);
   CHECK(strstr(log, "block_size: 1234") != NULL);
-  CHECK(strstr(log, "prefix_extractor: deltabloom.Range") != NULL);
   CHECK(strstr(log, "bits_per_key=18 ") != NULL);
   CHECK(strstr(log, "allocation=levels") != NULL);
   CHECK(strstr(log, "without its listener") == NULL);
-  CHECK(strstr(log, "a filter has no range part") == NULL);
   free(log);
 }
 

@@ -153,34 +153,22 @@ class Cells(Case):
             self.assertEqual("disable_auto_compactions=false" in text, "-live" in name, name)
         self.assertEqual({row["workload"] for row in cells}, {"readmissing-grown"})
 
-    def test_levels_need_grown_trees_and_ranges_sparse_keys(self):
-        done = self.compare("--workloads", "readmissing,readmissing-grown,seekempty-10", "--list")
+    def test_levels_need_grown_trees(self):
+        done = self.compare("--workloads", "readmissing,readmissing-grown", "--list")
         filters = {}
         for name in done.stdout.split():
             filters.setdefault(name.split("/")[0], set()).add(name.split("/")[-1])
         levels = {"deltabloom-auto-levels"}
         self.assertFalse(levels & filters["readmissing"])
         self.assertEqual(filters["readmissing-grown"], filters["readmissing"] | levels)
-        self.assertEqual(filters["seekempty-10"], {"none", "rocksdb-bloom-prefix", "deltabloom-range"})
-        self.assertFalse(filters["seekempty-10"] & filters["readmissing"] - {"none"})
 
     def test_filters_that_take_no_part_are_named(self):
         done = self.compare("--filters", "none,rocksdb-bloom,deltabloom-auto-levels",
-                            "--workloads", "readmissing,readmissing-grown,seekempty-10")  # fmt: skip
+                            "--workloads", "readmissing,readmissing-grown")  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(
             [line.split(":")[1] for line in done.stderr.splitlines() if line.startswith("compare: ")],
-            [" rocksdb-bloom takes no part in seekempty-10",
-             " deltabloom-auto-levels takes no part in readmissing, seekempty-10"])  # fmt: skip
-
-    def test_ranges_have_their_extractor_and_keys_apart(self):
-        cells = self.cells("--filters", "none,deltabloom-range", "--workloads", "seekempty-1024",
-                           "--bits-per-key", "18", "--keep-databases")  # fmt: skip
-        for name, text in self.options("sparse").items():
-            ours = "deltabloom" in name
-            self.assertEqual("prefix_extractor=deltabloom.Range" in text, ours, name)
-            self.assertEqual("filter_policy={id=deltabloom:18;range=on}" in text, ours, name)
-        self.assertEqual({row["workload"] for row in cells}, {"seekempty-1024"})
+            [" deltabloom-auto-levels takes no part in readmissing"])
 
 
 class Failures(Case):
@@ -263,8 +251,6 @@ class Real(unittest.TestCase):
                   "--workloads", "readmissing,multireadrandom", "--keys", "60000", "--reads", "2000"),
         "listener": ("rocksdb-bloom,deltabloom-auto-levels", "--workloads", "readmissing-grown",
                      "--keys", "150000", "--reads", "20000", "--keep-databases"),
-        "ranges": ("none,deltabloom-range", "--workloads", "seekempty-1024", "--bits-per-key", "18",
-                   "--keys", "30000", "--reads", "4000"),
     }  # fmt: skip
 
     @classmethod
@@ -304,14 +290,6 @@ class Real(unittest.TestCase):
         self.assertRegex((out / "report.md").read_text(), r"reads [1-9]\d*\.\d times fewer blocks with")
         stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
         self.assertLess(stored[database], 11)
-
-    @unittest.skipUnless("version 7." in subprocess.getoutput("db_bench --version"), "7 asks")
-    def test_stock_db_bench_asks_about_ranges(self):
-        none, ranges = self.finish("ranges")[2].values()
-        # One range in a hundred holds a key, and is read of necessity; the cache
-        # has most of so small a database in the end.
-        self.assertGreater(none, 0.2)
-        self.assertLess(ranges, none / 5)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 // holds one of them.
 //
 // Input: what to do, two bounds, then a range part, or bits per key and keys.
-#include "table/framing.h"
 #include "tests/fuzz/harness.h"
 #include "util/coding.h"
 #include "util/range/range_part.h"
@@ -32,23 +31,6 @@ void AskPart(std::string_view bytes, const Bounds& bounds) {
   Check(!description.empty() && description.find('\n') == std::string::npos);
 }
 
-// The range part comes out of a sealed filter as it went in. `bytes` end in
-// their size.
-void AskSealed(std::string_view bytes) {
-  constexpr size_t kPayloadSize = 8;
-  constexpr uint8_t kSixProbes = 6;  // of layout classic
-  SealOptions options;
-  options.range_part = bytes;
-  std::vector<char> sealed(kPayloadSize + SealedFramingSize(options));
-  Seal(reinterpret_cast<unsigned char*>(sealed.data()), kPayloadSize,
-       kSixProbes, options);
-  const std::string_view filter = View(sealed);
-  ParsedFilter parsed;
-  Check(ParseSealed(filter, Levels().front(), nullptr, &parsed, nullptr) ==
-        FilterKind::kFilter);
-  Check(RangePartOf(filter) == bytes);
-}
-
 // As they are, and followed by their size.
 void AskBytes(Input* input, const Bounds& bounds) {
   const std::vector<char> bytes = input->Rest();
@@ -58,7 +40,6 @@ void AskBytes(Input* input, const Bounds& bounds) {
   StoreFixed64(size, whole.size());
   whole.append(size, sizeof(size));
   AskPart(whole, bounds);
-  AskSealed(whole);
 }
 
 // Samples of the bounds, fixed cuts, or those of other keys.

@@ -35,7 +35,7 @@ SST = ["sst_crafted_test", "sst_bounded_memory_test", "inspect_memory_test", "in
 LEVELDB = ["leveldb_filter_test", "leveldb_database_test"]
 POLICY = ["rocksdb_policy_test", "rocksdb_out_of_memory_test", "rocksdb_*options_test", "rocksdb_plugin_test",
           "rocksdb_c_test"]  # fmt: skip
-BUILDING = ["rocksdb_filter_test", "rocksdb_lookup_test", "rocksdb_range_test", "rocksdb_key_transform_test",
+BUILDING = ["rocksdb_filter_test", "rocksdb_lookup_test", "rocksdb_key_transform_test",
             "rocksdb_statistics_test"]  # fmt: skip
 STATISTICS = ["rocksdb_statistics_test", "rocksdb_threads_test", "rocksdb_lookup_test"]
 LEVELS = ["rocksdb_levels_*test", "rocksdb_tree_bits_test", "rocksdb_statistics_test"]
@@ -48,14 +48,12 @@ TESTS = [
     ("engines/leveldb/*", LEVELDB),
     ("engines/rocksdb/plugin/*", ["rocksdb_dlclose_test", "rocksdb_plugin_test",
                                   "rocksdb_preload_test", "rocksdb_statistics_file_test"]),
-    ("engines/rocksdb/range/*", [*POLICY, "rocksdb_range_*test", "rocksdb_key_transform_test"]),
     ("engines/rocksdb/levels/level_bits*", [*LEVELS, *POLICY]),
     ("engines/rocksdb/levels/*", LEVELS),
     ("engines/rocksdb/statistics/*", [*POLICY, *STATISTICS]),
     ("engines/rocksdb/policy/bits_reader.*", [*POLICY, *BUILDING, *STATISTICS]),
     ("engines/rocksdb/policy/key_*", [*POLICY, "rocksdb_key_transform_test", "rocksdb_filter_test"]),
-    ("engines/rocksdb/policy/options.*", [*POLICY, "rocksdb_key_transform_test", "rocksdb_range_test",
-                                          "rocksdb_filter_test"]),
+    ("engines/rocksdb/policy/options.*", [*POLICY, "rocksdb_key_transform_test", "rocksdb_filter_test"]),
     ("engines/rocksdb/policy/bits_builder.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
     ("util/rates/*", ["rate_test", "shared_filters_test", "concurrent_filter_test",

@@ -93,12 +93,9 @@ TEST(LevelsTest, OptionsFileBringsPolicyAndListener) {
 
 TEST(LevelsTest, AddRocksDBFiltersChangesAllOrNothing) {
   std::string error;
-  for (const auto& [levels, range] :
-       {std::pair(true, false), std::pair(false, true),
-        std::pair(false, false)}) {
+  for (const bool levels : {true, false}) {
     RocksDBFilterOptions filters;
     if (levels) filters.allocation = RocksDBAllocation::kLevels;
-    filters.range = range;
     Options options;
     BlockBasedTableOptions table;
     table.block_size = 12345;
@@ -106,9 +103,7 @@ TEST(LevelsTest, AddRocksDBFiltersChangesAllOrNothing) {
     for (int i = 0; i < 2; ++i) {
       ASSERT_TRUE(AddRocksDBFilters(filters, &options, &options, &error))
           << error;
-      EXPECT_EQ(options.listeners.size(), levels || range ? 1u : 0u);
-      EXPECT_EQ(options.prefix_extractor != nullptr, range);
-      EXPECT_EQ(Option(*PolicyIn(options), "range"), range ? "on" : "off");
+      EXPECT_EQ(options.listeners.size(), levels ? 1u : 0u);
       EXPECT_EQ(options.table_factory->GetOptions<BlockBasedTableOptions>()
                     ->block_size,
                 12345u);

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "tests/rocksdb/range_db.h"
+#include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
 namespace {
@@ -79,12 +79,8 @@ const std::vector<Good> kGoodTexts = {
     {"id=deltabloom;max_filter_bytes=1", "max_filter_bytes=1"},
     {"id=deltabloom;max_filter_bytes=18446744073709551615", ""},
     {"id=deltabloom;max_filter_bytes=unlimited", ""},
-    {"id=deltabloom:18;range=on", "bits_per_key=18;range=on"},
-    {"id=deltabloom;range=on;layout=classic", "layout=classic;range=on"},
-    {"id=deltabloom;range=0;layout=auto;learning=1", ""},
-    {"id=deltabloom;range_prefixes=8,20b,'/'x3,0x3bx2,':'",
-     "range_prefixes=8,20b,'/'x3,0x3bx2,':'x1"},
     {"id=deltabloom;seeded=1", "seeded=on"},
+    {"id=deltabloom;seeded=0;layout=auto;statistics=1", ""},
     {"id=deltabloom;statistics=false;statistics_log_seconds=4294967295",
      "statistics=off;statistics_log_seconds=4294967295"},
 };
@@ -130,9 +126,7 @@ const std::vector<BadValues> kBadValues = {
       "10x", "0x10", "10,5", "classic"},
      "0 to 1000; 10 gives about 1 %"},
     // LevelDB's hash is for LevelDB.
-    {"layout",
-     {"", "cuckoo", "Classic", "classic-leveldb", "range"},
-     "classic, local"},
+    {"layout", {"", "cuckoo", "Classic", "classic-leveldb"}, "classic, local"},
     {"allocation", {"", "own", "Levels"}, "uniform or levels"},
     {"compatibility", {"both"}, "builtin or own"},
     {"max_build_bytes", {"-1", "1M"}, "a number of bytes, or 0 for no limit"},
@@ -149,12 +143,7 @@ const std::vector<BadValues> kBadValues = {
     {"max_filter_bytes",
      {"0", "-1", "1M", "", "nan", "1.5", "none", "18446744073709551616"},
      "a number of bytes above 0, or unlimited"},
-    {"range", {"", "yes", "On", "2", "no"}, "on or off"},
-    {"learning", {"", "never"}, "on or off"},
-    {"range_prefixes",
-     {"", "0", "129", "8,", "1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8"},
-     "none, or up to 16 prefixes, separated by commas"},
-    {"statistics", {"maybe", "", "2"}, "on or off"},
+    {"statistics", {"maybe", "", "On", "2", "no"}, "on or off"},
     {"statistics_log_seconds",
      {"nan", "-1", "1.5", "10s", "", "4294967296"},
      "0 to 4294967295; 0 writes nothing"},
@@ -229,8 +218,7 @@ TEST(OptionsTest, ParsedWithoutRocksDB) {
       " allocation=levels compatibility=builtin max_build_bytes=0 "
       "payload_check=off seeded=on key_transform=none statistics=on "
       "statistics_log_seconds=600 false_positive_rate=0 "
-      "max_filter_bytes=unlimited range=off learning=on range_prefixes=none "
-      "filter_memory=unset "
+      "max_filter_bytes=unlimited filter_memory=unset "
       "min_bits_per_key=4 max_bits_per_key=20 weights_by_use=on";
   for (const std::string text :
        {"id=deltabloom:9.9:local:levels;seeded=1",
@@ -245,9 +233,7 @@ TEST(OptionsTest, ParsedWithoutRocksDB) {
   const char* const bad[][2] = {
       {"deltabloomm:10:auto", "cannot read 'deltabloomm:10:auto': use "},
       {"bloomfilter:10", "cannot read 'bloomfilter:10': use "},
-      {"id=deltabloom;seeded", "cannot read 'id=deltabloom;seeded': use "},
-      {"id=deltabloom;range=on;false_positive_rate=0.1",
-       "range=on and false_positive_rate are both given"}};
+      {"id=deltabloom;seeded", "cannot read 'id=deltabloom;seeded': use "}};
   for (const auto& [text, error] : bad) {
     EXPECT_EQ(parse(text).find(error), 0u) << parse(text);
   }
@@ -324,12 +310,6 @@ TEST(OptionsTest, BadOptionsInCode) {
   add("layout '200' is not valid")->layout = static_cast<Layout>(200);
   add("allocation '2' is not valid: use uniform or levels")->allocation =
       static_cast<RocksDBAllocation>(2);
-  bad = add("range=on and false_positive_rate are both given: with ranges");
-  bad->range = true;
-  bad->false_positive_rate = 0.01;
-  bad = add("range=on needs the order of keys, which a key_transform");
-  bad->range = true;
-  bad->key_transform = "ascii_lowercase";
   for (const auto& [answer, options] : cases) {
     std::string error;
     EXPECT_EQ(NewRocksDBFilterPolicy(options, &error), nullptr);
@@ -341,13 +321,9 @@ TEST(OptionsTest, BadOptionsInCode) {
 
 TEST(OptionsTest, OptionsInCode) {
   RocksDBFilterOptions options;
-  EXPECT_FALSE(options.range);
   options.bits_per_key = 7.125;
   options.compatibility = RocksDBCompatibility::kOwn;
   options.seeded = true;
-  options.range = true;
-  options.learning = false;
-  options.range_prefixes = "12,'/'x3";
   options.statistics = false;
   options.statistics_log_seconds = 4294967295;
   EXPECT_EQ(options.Validate(), "");
@@ -356,9 +332,8 @@ TEST(OptionsTest, OptionsInCode) {
   ASSERT_NE(policy, nullptr);
   EXPECT_EQ(error, "untouched");
   EXPECT_EQ(Changed(*policy),
-            "bits_per_key=7.125;compatibility=own;learning=off;range=on;range_"
-            "prefixes=12,'/'x3;seeded=on;"
-            "statistics=off;statistics_log_seconds=4294967295");
+            "bits_per_key=7.125;compatibility=own;seeded=on;statistics=off;"
+            "statistics_log_seconds=4294967295");
 }
 
 TEST(OptionsTest, FewBitsMeanNoFilter) {
@@ -400,15 +375,6 @@ TEST(OptionsTest, OptionsFileRoundTrip) {
       EXPECT_EQ(Changed(*PolicyIn(db.options())), Changed(*policy));
     }
   }
-}
-
-TEST(OptionsTest, OptionsFilesKeepTheRangeExtractor) {
-  TestDb db(RangeOptions("id=deltabloom:18;range=on"));
-  const Options loaded = db.Loaded(/*strict=*/false);
-  ASSERT_NE(loaded.prefix_extractor, nullptr);
-  EXPECT_EQ(loaded.prefix_extractor->AsString(), "deltabloom.Range");
-  EXPECT_EQ(Option(*PolicyIn(loaded), "range"), "on");
-  db.Open(loaded);
 }
 
 // A LOG gets its first table of statistics with the first filter that is built

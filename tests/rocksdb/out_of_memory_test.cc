@@ -16,7 +16,6 @@
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/util/replaced_new.h"
-#include "util/range/range_part.h"
 
 // RocksDB's cache leaks its tables when it gets no memory for the next one.
 extern "C" __attribute__((visibility("default"))) const char*
@@ -163,53 +162,6 @@ TEST_P(BuilderOutOfMemoryTest, LosesNoKey) {
     EXPECT_GT(builder.Finish(&owner, &status).size(), size_t{kKeys});
   };
   EXPECT_GT(ForEachFailure(test, 200), 2);
-}
-
-// A range part without memory is left out, and no range with a key is rejected.
-// Lookups in it allocate nothing.
-TEST(RangeOutOfMemoryTest, RangesLoseNoKey) {
-  std::vector<std::string> keys = Keys(0, 2000);
-  std::vector<std::string> ends;
-  for (const std::string& key : keys) ends.push_back(key + '\0');
-  const std::string absent[] = {Key(7), Key(8)};
-  BuilderSettings settings = Settings("local");
-  settings.millibits_per_key = 16000;
-  settings.range = true;
-  int with_ranges = 0;
-  int without = 0;
-  const auto test = [&](const Fail& fail) {
-    BitsBuilder builder(settings);
-    std::unique_ptr<const char[]> owner;
-    Slice filter;
-    fail([&] {
-      builder.AddKey("");  // the extractor's prefix
-      AddAll(keys, &builder);
-      filter = builder.Finish(&owner);
-    });
-    ExpectAllMatch(filter, keys);
-    ExpectAllMatch(filter, {""});
-    internal::ParsedFilter parsed;
-    const std::string_view bytes = filter.ToStringView();
-    std::string_view range_part;
-    if (internal::ParseSealed(bytes, internal::ActiveCpu(), nullptr, &parsed,
-                              nullptr) == internal::FilterKind::kFilter) {
-      range_part = internal::RangePartOf(bytes);
-    }
-    ++(range_part.empty() ? without : with_ranges);
-    if (range_part.empty()) return;
-    bool all = true;
-    EXPECT_FALSE(FailsAt(0, [&] {
-      const internal::RangePart part(range_part);
-      for (size_t i = 0; i < keys.size(); ++i) {
-        all = all && part.MayMatch(keys[i], ends[i]) && part.HasKeyFrom("");
-      }
-      static_cast<void>(part.MayMatch(absent[0], absent[1]));
-    }));
-    EXPECT_TRUE(all);
-  };
-  ForEachFailure(test, 1000);
-  EXPECT_GT(with_ranges, 0);
-  EXPECT_GT(without, 0);
 }
 
 // The error that a builder returns, without memory for its text.
@@ -409,10 +361,10 @@ TEST(PolicyOutOfMemoryTest, ByCall) {
   requested.payload_check = true;
   RocksDBFilterOptions wrong = requested;
   wrong.bits_per_key = -1;
-  RocksDBFilterOptions ranges;
-  ranges.range = true;
+  RocksDBFilterOptions levels;
+  levels.allocation = RocksDBAllocation::kLevels;
   Options added;
-  ASSERT_TRUE(AddRocksDBFilters(ranges, &added, &added));
+  ASSERT_TRUE(AddRocksDBFilters(levels, &added, &added));
   PolicyPtr policy;
   Options options;
   std::string error;
@@ -432,9 +384,8 @@ TEST(PolicyOutOfMemoryTest, ByCall) {
         return policy != nullptr;
       },
       [&] { return NewRocksDBFilterPolicy(wrong, &error) != nullptr; },
-      [&] { return AddRocksDBFilters(ranges, &options, &options, &error); },
+      [&] { return AddRocksDBFilters(levels, &options, &options, &error); },
       [&] { return NewRocksDBFilterListener(&error) != nullptr; },
-      [&] { return NewRocksDBRangeExtractor(&error) != nullptr; },
       [&] { return CheckRocksDBFilters(added, &error); },
       [&] { return by_factory(uris[0]); },
       [&] { return by_factory(uris[1]); }};

@@ -69,8 +69,7 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
       "allocation=uniform compatibility=builtin max_build_bytes=0 "
       "payload_check=off seeded=off key_transform=none "
       "statistics=on statistics_log_seconds=600 "
-      "false_positive_rate=0 max_filter_bytes=unlimited range=off learning=on "
-      "range_prefixes=none "
+      "false_positive_rate=0 max_filter_bytes=unlimited "
       "filter_memory=unset min_bits_per_key=4 max_bits_per_key=20 "
       "weights_by_use=on name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(CountIn(db.Log(), line), 1);
@@ -180,18 +179,20 @@ TEST(NullPolicyTest, IsPrintedOnce) {
     EXPECT_FALSE(AddRocksDBFilters(Bits(-2), &options, &options));
     options.table_factory.reset(rocksdb::NewPlainTableFactory());
     EXPECT_FALSE(AddRocksDBFilters({}, &options, &options));
-    RocksDBFilterOptions ranges;
-    ranges.range = true;
-    Options descending;
-    EXPECT_TRUE(AddRocksDBFilters(ranges, nullptr, &descending));
-    descending.comparator = rocksdb::ReverseBytewiseComparator();
-    EXPECT_FALSE(CheckRocksDBFilters(descending));
+    RocksDBFilterOptions transformed;
+    transformed.key_transform = "ascii_lowercase";
+    Options hashed;
+    EXPECT_TRUE(AddRocksDBFilters(transformed, nullptr, &hashed));
+    hashed.memtable_prefix_bloom_size_ratio = 0.1;
+    hashed.memtable_whole_key_filtering = true;
+    EXPECT_FALSE(CheckRocksDBFilters(hashed));
     EXPECT_EQ(deltabloom_rocksdb_filterpolicy("deltabloom:x", nullptr),
               nullptr);
   });
   EXPECT_CONTAINS(printed, ErrorOf(-2));
   EXPECT_CONTAINS(printed, "use NewBlockBasedTableFactory");
-  EXPECT_CONTAINS(printed, "range=on needs keys in the order of their bytes");
+  EXPECT_CONTAINS(printed,
+                  "memtable_whole_key_filtering hashes the bytes of keys");
   EXPECT_CONTAINS(printed, "bits_per_key 'x' is not valid");
 }
 

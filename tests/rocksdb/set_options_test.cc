@@ -87,7 +87,7 @@ TEST_F(SetOptionsTest, FieldByItsWholeName) {
   const char* const fields[][2] = {
       {"layout", "classic"},          {"payload_check", "on"},
       {"allocation", "levels"},       {"weights_by_use", "off"},
-      {"statistics", "off"},          {"learning", "off"},
+      {"statistics", "off"},          {"seeded", "on"},
       {"statistics_log_seconds", "7"}};
   for (const auto& [name, value] : fields) {
     ASSERT_OK(db_.SetField(name, value));
@@ -105,7 +105,7 @@ TEST_F(SetOptionsTest, BadFieldByItsWholeNameIsRefused) {
       {"compatibility", "builtin", "compatibility"},
       {"bits", "10", ""},
       {"statistics", "", "statistics '' is not valid: use on or off"},
-      {"range", "yes", "range 'yes' is not valid: use on or off"},
+      {"seeded", "yes", "seeded 'yes' is not valid: use on or off"},
   };
   for (const auto& [name, value, answer] : cases) {
     SCOPED_TRACE(std::string(name) + "=" + value);

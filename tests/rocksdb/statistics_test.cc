@@ -282,9 +282,6 @@ RocksDBFilterStatistics Example() {
   six.keys_built = 2000;
   six.negatives = 999;
   six.expected_false_positives = 1;
-  six.range_lookups = 70;
-  six.range_negatives = 60;
-  six.ranges_without_cut = 5;
   RocksDBFilterRow foreign = LookedUp(-1, "rocksdb", 0, 0, 0, 0);
   foreign.filters_open = 3;
   foreign.lookups = 18446744073709551615u;
@@ -299,14 +296,12 @@ TEST(StatisticsTextTest, Json) {
             "\"bytes_built\":2500,\"keys_built\":2000,\"filters_open\":1,"
             "\"bytes_open\":1250,\"keys_open\":1000,\"lookups\":1001,"
             "\"negatives\":999,\"expected_false_positives\":1,"
-            "\"false_positive_rate\":0.001,\"range_lookups\":70,"
-            "\"range_negatives\":60,\"ranges_without_cut\":5},"
+            "\"false_positive_rate\":0.001},"
             "{\"level\":null,\"layout\":\"rocksdb\",\"filters_built\":0,"
             "\"bytes_built\":0,\"keys_built\":0,\"filters_open\":3,"
             "\"bytes_open\":0,\"keys_open\":0,\"lookups\":18446744073709551615,"
             "\"negatives\":0,\"expected_false_positives\":null,"
-            "\"false_positive_rate\":null,\"range_lookups\":0,"
-            "\"range_negatives\":0,\"ranges_without_cut\":0}],"
+            "\"false_positive_rate\":null}],"
             "\"advice\":[]}");
   EXPECT_EQ(RocksDBFilterStatistics().ToJson(),
             "{\"version\":\"0.1.0\",\"seconds\":0,\"rows\":[],\"advice\":[]}");
@@ -325,10 +320,7 @@ TEST(StatisticsTextTest, Prometheus) {
         "deltabloom_filters_open" + unknown + "3",
         "deltabloom_filter_lookups_total" + unknown + "18446744073709551615",
         "deltabloom_filter_negatives_total" + six + "999",
-        "deltabloom_filter_expected_false_positives_total" + six + "1",
-        std::string("# TYPE deltabloom_filter_range_lookups_total counter"),
-        "deltabloom_filter_range_lookups_total" + six + "70",
-        "deltabloom_filter_range_negatives_total" + six + "60"}) {
+        "deltabloom_filter_expected_false_positives_total" + six + "1"}) {
     EXPECT_CONTAINS(text, "\n" + line + "\n");
   }
   // No figure where none is known.
@@ -348,8 +340,7 @@ TEST(StatisticsTextTest, Text) {
       "unknown  rocksdb     3  0.000     0         -      0  "
       "18446744073709551615          0                -       -\n"
       "all                  4  0.001  1000     10.00      2                  "
-      "1000        999              1.0  0.1000\n"
-      "Ranges: 70 looked up, 60 rejected, 5 without a cut\n");
+      "1000        999              1.0  0.1000\n");
 }
 
 // Levels 4, 5 and 6 of a tree that grows tenfold per level, with the same

@@ -7,10 +7,8 @@
 
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/statistics/statistics.h"
-#include "tests/range/schemas.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/levels_db.h"
-#include "tests/rocksdb/range_db.h"
 
 namespace deltabloom::testing {
 namespace {
@@ -298,107 +296,6 @@ TEST(LevelsThreadsTest, EverythingAtOnce) {
   for (uint64_t i = 0; i < 30'000; ++i) {
     ASSERT_OK(db->Get({}, Scattered(i), &value));
   }
-}
-
-using RangeThreadsTest = RangeTest;
-
-INSTANTIATE_TEST_SUITE_P(FullAndPartitioned, RangeThreadsTest,
-                         ::testing::Bool());
-
-// Scans and Gets, which make the same calls of the extractor, while tables are
-// flushed and compacted, `range` is switched off and on, and extractors and
-// policies of other databases come and go, each with its check of RocksDB.
-TEST_P(RangeThreadsTest, ScansFlushesCompactionsAndSetOptions) {
-  constexpr uint64_t kNumbers = 300;
-  const auto put = [](rocksdb::DB* db) {
-    LoadNumbers(db, nullptr, 1, 1, kNumbers);
-  };
-  const auto scan = [](const TestDb& db) {
-    return testing::ScanAll(db, db.options(), nullptr, kNumbers);
-  };
-  db_.Open(MakeRangeOptions([](Options* options, auto*) {
-    options->disable_auto_compactions = false;
-    options->level0_file_num_compaction_trigger = 2;
-  }));
-  put(db_);
-  Threads threads;
-  for (int t = 0; t < 2; ++t) threads.Repeat([&](unsigned) { scan(db_); });
-  threads.Repeat([this](unsigned) {
-    std::string value;
-    for (uint64_t i = 1; i <= kNumbers; ++i) {
-      EXPECT_OK(db_->Get({}, Nth(i), &value));
-      EXPECT_TRUE(db_->Get({}, Nth(i, kHalf), &value).IsNotFound());
-    }
-  });
-  threads.Repeat([&](unsigned) {
-    const TestDb other(MakeRangeOptions());
-    put(other);
-    scan(other);
-  });
-  for (int round = 0; round < 12; ++round) {
-    ASSERT_OK(db_.SetField("range", round % 3 == 1 ? "off" : "on"));
-    put(db_);
-  }
-  db_.Rewrite();
-  threads.Stop();
-  if (GetParam() && !AsksPartitions()) return;
-  // The last tables were written with range=on.
-  EXPECT_GT(scan(db_).range_negatives, kNumbers * 9 / 10);
-}
-
-// Two column families learn from scans of their own while their tables are
-// written.
-TEST(RangeLearningThreadsTest, ColumnFamiliesLearnApart) {
-  struct Family {
-    Options options = RangeOptions("id=deltabloom:12;range=on");
-    const test::Schema* schema;
-    ColumnFamilyHandle* handle = nullptr;
-  };
-  Family families[2];
-  families[0].schema = &test::kPrefixScans[1];
-  families[1].schema = &test::kPrefixScans[3];
-  TestDb db(families[0].options);
-  families[0].handle = db->DefaultColumnFamily();
-  ASSERT_TRUE(CheckRocksDBFilters(families[1].options));
-  families[1].handle = db.NewFamily(families[1].options, "other");
-  const auto load = [&db](const Family& family) {
-    test::Random random(3);
-    for (int i = 0; i < 3000; ++i) {
-      const std::string group = family.schema->group(2 * random.Below(500));
-      db.Put(group + family.schema->rest(&random), "value", family.handle);
-    }
-    ASSERT_OK(db->Flush({}, family.handle));
-  };
-  const auto scan = [&db](const Family& family) {
-    for (uint64_t i = 1; i < 1000; i += 2) {
-      const std::string group = family.schema->group(i);
-      EXPECT_EQ(First(db, group, test::NextPrefix(group), family.handle),
-                "none");
-    }
-  };
-  Threads threads;
-  for (const Family& family : families) {
-    load(family);
-    for (int t = 0; t < 2; ++t) threads.Repeat([&](unsigned) { scan(family); });
-  }
-  for (int round = 0; round < 5; ++round) {
-    for (const Family& family : families) load(family);
-  }
-  threads.Stop();
-  for (const Family& family : families) {
-    rocksdb::CompactRangeOptions compaction;
-    compaction.bottommost_level_compaction =
-        rocksdb::BottommostLevelCompaction::kForce;
-    ASSERT_OK(db->CompactRange(compaction, family.handle, nullptr, nullptr));
-    const RocksDBFilterRow before = CountedBy(family.options);
-    scan(family);
-    const RocksDBFilterRow after = CountedBy(family.options);
-    EXPECT_GT(after.range_negatives - before.range_negatives, 490u);
-  }
-  // Samples with few of the shorter folders add a cut for these.
-  EXPECT_CONTAINS(db.Log(), ": prefixes: '/'x5");
-  EXPECT_CONTAINS(db.Log(), ": prefixes: 8; ");
-  db.CloseFamily(families[1].handle);
 }
 
 }  // namespace

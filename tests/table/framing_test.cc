@@ -3,7 +3,6 @@
 
 #include "tests/csv.h"
 #include "tests/filters.h"
-#include "tests/range/subject.h"
 #include "util/coding.h"
 #include "util/hash.h"
 #include "util/key_batch.h"
@@ -20,20 +19,13 @@ constexpr uint32_t kLowercase = 0x7802baa7;  // ascii_lowercase@1
 constexpr SipHashKey kSeed{0x0706050403020100, 0x0f0e0d0c0b0a0908};
 
 // The flags of the optional fields.
-enum : unsigned { kSeeded = 1, kTransformed = 2, kChecked = 4, kRanges = 8 };
-constexpr unsigned kAllFields = 16;
+enum : unsigned { kSeeded = 1, kTransformed = 2, kChecked = 4 };
+constexpr unsigned kAllFields = 8;
 
-// Of a range part only its size is counted.
 size_t FramingSize(unsigned fields) {
   return 16 + ((fields & kSeeded) != 0 ? 16 : 0) +
          ((fields & kTransformed) != 0 ? 4 : 0) +
-         ((fields & kChecked) != 0 ? 8 : 0) + ((fields & kRanges) != 0 ? 8 : 0);
-}
-
-const std::string& RangePart() {
-  static const auto& part = *new std::string(test::PartOf(
-      {test::BigEndian(5), test::BigEndian(7), test::BigEndian(1000)}, 10));
-  return part;
+         ((fields & kChecked) != 0 ? 8 : 0);
 }
 
 SealOptions SealOf(unsigned fields) {
@@ -42,7 +34,6 @@ SealOptions SealOf(unsigned fields) {
   if (seal.keys.transformed) seal.keys.transform_id = kLowercase;
   seal.keys.seeded = (fields & kSeeded) != 0;
   if (seal.keys.seeded) seal.keys.seed = kSeed;
-  if ((fields & kRanges) != 0) seal.range_part = RangePart();
   return seal;
 }
 
@@ -191,9 +182,7 @@ TEST(SealedFraming, SeededKeyIsSipHashInLittleEndian) {
 TEST(SealedFraming, RoundTrip) {
   for (unsigned fields = 0; fields < kAllFields; ++fields) {
     const SealOptions seal = SealOf(fields);
-    ASSERT_EQ(SealedFramingSize(seal),
-              FramingSize(fields) +
-                  ((fields & kRanges) != 0 ? RangePart().size() - 8 : 0));
+    ASSERT_EQ(SealedFramingSize(seal), FramingSize(fields));
     for (Layout layout : kLayouts) {
       for (size_t count : {0u, 1u, 2000u}) {
         SCOPED_TRACE(testing::Message() << "fields " << fields << ", "
@@ -205,19 +194,14 @@ TEST(SealedFraming, RoundTrip) {
         EXPECT_EQ(filter[filter.size() - 5], 0);
         EXPECT_EQ(SealedLevel(filter), kLevel);
         const Opened opened(filter);
-        const bool illegal = (fields & kRanges) != 0 &&
-                             (count == 0 || (fields & kTransformed) != 0);
-        const FilterKind kind = illegal      ? FilterKind::kAlways
-                                : count == 0 ? FilterKind::kEmpty
-                                             : FilterKind::kFilter;
+        const FilterKind kind =
+            count == 0 ? FilterKind::kEmpty : FilterKind::kFilter;
         ASSERT_EQ(opened.kind, kind) << opened.why;
-        if (illegal) continue;
         EXPECT_EQ(opened.keys.transformed, seal.keys.transformed);
         EXPECT_EQ(opened.keys.transform_id, seal.keys.transform_id);
         EXPECT_EQ(opened.keys.seeded, seal.keys.seeded);
         EXPECT_EQ(opened.keys.seed.low, seal.keys.seed.low);
         EXPECT_EQ(opened.keys.seed.high, seal.keys.seed.high);
-        EXPECT_EQ(RangePartOf(filter), seal.range_part);
         for (const std::string& key : added) {
           EXPECT_TRUE(MayMatch(opened.parsed, key));
         }
@@ -229,7 +213,6 @@ TEST(SealedFraming, RoundTrip) {
           };
           EXPECT_EQ(says(", key transform 7802baa7"), seal.keys.transformed);
           EXPECT_EQ(says(", seeded"), seal.keys.seeded);
-          EXPECT_EQ(says(", with ranges"), (fields & kRanges) != 0);
         }
         // A reader that cannot map keys.
         ParsedFilter parsed;
@@ -282,12 +265,12 @@ TEST(SealedFraming, EveryFlippedBitAndEveryOtherSizeIsNoticed) {
 
 // With a check that holds: reserved and zero bytes, flags, version.
 TEST(SealedFraming, UnknownFieldsMatchEverything) {
-  for (unsigned fields : {0u, 7u, 13u}) {
+  for (unsigned fields : {0u, 7u}) {
     const std::string filter = Sealed({"a"}, fields);
     const size_t framing = FramingSize(fields);
     for (size_t at : std::initializer_list<size_t>{2, 3, 4, 5, 11, 12}) {
       // Known flags announce fields; the plain filter has none.
-      for (int value = at == 11 && fields != 0 ? 16 : 0; value < 256; ++value) {
+      for (int value = at == 11 && fields != 0 ? 8 : 0; value < 256; ++value) {
         const std::string odd = Resealed(filter, at, value, framing);
         if (odd == filter) continue;
         EXPECT_EQ(KindOf(odd), FilterKind::kAlways) << at << " " << value;
@@ -326,20 +309,6 @@ TEST(SealedFraming, NoRoomForTheFields) {
       filter = Resealed(filter, 11, static_cast<int>(fields), size);
       EXPECT_EQ(KindOf(filter), FilterKind::kAlways) << fields << " " << size;
     }
-  }
-}
-
-TEST(SealedFraming, RangePartsBeyondTheFilterMatchEverything) {
-  std::string filter = Sealed({"a", "b"}, kRanges);
-  const size_t framing = FramingSize(kRanges);
-  const uint64_t before = filter.size() - framing;
-  // All of it a range part: there is no payload then.
-  for (const uint64_t size :
-       {before, before + 1, before + 8, ~uint64_t{0}, ~uint64_t{7}}) {
-    StoreFixed64(&filter[before], size);
-    EXPECT_EQ(KindOf(Resealed(filter, 1, 6, framing)), FilterKind::kAlways);
-    EXPECT_EQ(KindOf(Resealed(filter, 1, kEmptyLastByte, framing)),
-              FilterKind::kAlways);
   }
 }
 

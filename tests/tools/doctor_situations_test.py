@@ -22,7 +22,6 @@ LISTENER = {"db": "listeners=deltabloom"}
 PARTITIONED = {"table": "partition_filters=true\n  index_type=kTwoLevelIndexSearch\n  metadata_block_size=512"}
 PREFIX = "prefix_extractor=rocksdb.FixedPrefix.4"
 ONLY_PREFIXES = {"family": PREFIX, "table": "whole_key_filtering=false"}
-RANGES = {"family": "prefix_extractor=deltabloom.Range"}
 
 
 class Situations(DatabaseTest):
@@ -135,8 +134,6 @@ class Situations(DatabaseTest):
          1, "policy_cannot_work", "its filter of 1000 keys matches every key"),
         ("an option that does not exist", lambda t: t.then("{id=deltabloom;no_such=1;}", t.database()),
          1, "policy_cannot_work", "no_such"),
-        ("range=on without its extractor", lambda t: t.then("{id=deltabloom;range=on;}", t.database()),
-         1, "policy_cannot_work", "prefix extractor"),
         ("a policy that nobody knows", lambda t: t.then("deltablom:10", t.database()),
          2, "unknown_policy", "RocksDB silently treats an unknown policy as no filters"),
         ("a key transform that nobody knows", lambda t: t.then("{id=deltabloom;key_transform=their;}", t.database()),
@@ -165,8 +162,6 @@ class Situations(DatabaseTest):
         ("partitions of compact", lambda t: t.database("deltabloom:10:compact", **PARTITIONED), []),
         ("a seed", lambda t: t.database("{id=deltabloom;seeded=on;}"), []),
         ("a check of the payload", lambda t: t.database("{id=deltabloom;payload_check=on;}"), []),
-        ("ranges", lambda t: t.database("{id=deltabloom;bits_per_key=18;range=on;layout=compact;}", **RANGES), []),
-        ("ranges, local", lambda t: t.database("{id=deltabloom;bits_per_key=18;range=on;layout=local;}", **RANGES), []),
         ("a key transform", lambda t: t.database(LOWERCASE), []),
         ("a name of its own", lambda t: t.database(OWN), []),
         ("prefixes and keys", lambda t: t.database(family=PREFIX), []),

@@ -110,7 +110,7 @@ class Doctor(DatabaseTest):
     def test_options_and_their_findings(self):
         """Databases, by the policy they are written with, and the codes that are found after each
         change of the OPTIONS file."""
-        policy, extractor = "filter_policy=.*", "\n  prefix_extractor=.*"
+        policy = "filter_policy=.*"
         memory = "id=deltabloom;allocation=levels;filter_memory=1MiB;"
         # Of different totals the smallest counts.
         second_family = f'[CFOptions "b"]\n[TableOptions/BlockBasedTable "b"]\n  filter_policy={{{memory}}}\n'
@@ -132,11 +132,7 @@ class Doctor(DatabaseTest):
                 ("filter_memory=1MiB", "filter_memory=2kB", 0, {"filters_exceed_memory"}),
                 (r"\Z", second_family, 0, {"filters_exceed_memory"}),
                 (re.escape(second_family), "", 0, {"filters_exceed_memory"}),
-                (extractor, "\n  prefix_extractor=deltabloom.Range", 0, {"filters_exceed_memory"}),
-                (policy, f"filter_policy={{{memory}range=on;}}", 0, set()),
                 ("listeners=.*", "listeners={}", 1, {"policy_cannot_work"}),
-                (policy, "filter_policy={id=deltabloom;bits_per_key=18;range=on;}", 0, set()),
-                (policy, "filter_policy={id=deltabloom;bits_per_key=5;range=on;}", 1, {"policy_cannot_work"}),
             ],
             "nullptr": [
                 (policy, "filter_policy=deltabloom:0", 0, {"no_filter_by_choice"}),
@@ -163,7 +159,6 @@ class Doctor(DatabaseTest):
             ("{id=deltabloom;no_such=1;}", 1, "policy_cannot_work", "no_such"),
             ("{id=deltabloom;key_transform=own;}", 2, "unknown_key_transform", "own"),
             ("{id=deltabloom;max_filter_bytes=1;}", 1, "policy_cannot_work", "matches every key"),
-            ("{id=deltabloom;range=on;}", 1, "policy_cannot_work", "prefix extractor"),
         ]:
             with self.subTest(policy):
                 edit_options(database, "filter_policy=.*", f"filter_policy={policy}")

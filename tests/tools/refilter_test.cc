@@ -522,42 +522,6 @@ TEST_F(Refilter, Timestamps) {
   }
 }
 
-// Filters with range parts: scans without a key in their range still skip the
-// tables. A dry run says what is then made.
-TEST_F(Refilter, RangeParts) {
-  const std::string ranges = "id=deltabloom;bits_per_key=18;range=on";
-  const auto with_ranges = [](auto* options, auto*) {
-    ASSERT_OK(rocksdb::SliceTransform::CreateFromString(
-        rocksdb::ConfigOptions(), "deltabloom.Range",
-        &options->prefix_extractor));
-  };
-  const auto expect_as_planned = [this](const std::string& arguments) {
-    const json planned = Do("--dry-run " + arguments).at("files");
-    const json files = Do(arguments).at("files");
-    for (const size_t i : {0u, 1u, 2u}) {
-      EXPECT_EQ(files[i]["after"], planned[i]["after"]);
-    }
-    return files[0].at("after").at("filter").get<std::string>();
-  };
-  const Options options = MakeOptions(ranges, with_ranges);
-  Load(MakeOptions("bloomfilter:10", with_ranges));
-  testing::Open(options, path_).reset();
-  expect_as_planned("");
-  Load(MakeOptions("bloomfilter:18", with_ranges));
-  const Contents contents = Scan(testing::Open(options, path_).get(), false);
-  EXPECT_EQ(expect_as_planned(""), "Deltabloom compact with a range part");
-  EXPECT_EQ(err_, "");
-  {
-    const auto db = testing::Open(options, path_);
-    EXPECT_TRUE(Scan(db.get(), false) == contents);
-    testing::ExpectFiltered(testing::GetAll(db.get(), 0, kAllKeys));
-  }
-  // Without the prefix extractor there is none.
-  Load(MakeOptions("bloomfilter:18"));
-  EXPECT_EQ(expect_as_planned("--filter '" + ranges + ";layout=compact'"),
-            "Deltabloom compact without a range part");
-}
-
 // With allocation=levels the new filters share filter_memory. The indexes have
 // a hint in the number of their restart points, as RocksDB 11.1 sets it.
 TEST_F(Refilter, FilterMemoryAndHintOfUniformKeys) {

@@ -137,7 +137,6 @@ void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
       EXPECT_EQ(missed.at("offset"), block.offset);
       EXPECT_TRUE(missed.at("alone"));
       EXPECT_TRUE(missed.at("in_batch"));
-      EXPECT_FALSE(missed.at("in_range"));
     }
     if (keys) {
       EXPECT_EQ(Missed(file), lost);
@@ -329,41 +328,6 @@ TEST_F(VerifyRocksDB, OrdersAndTransforms) {
     const internal::BlockHandle block = test::FilterBlocks(table_).at(0);
     test::ClearABit(table_, block, block.size / 2);
     EXPECT_EQ(Missed(Verify(1)), LostKeys(options));
-  }
-}
-
-// Sound ones first; then a bit of each range part is flipped, and nothing else.
-TEST_F(VerifyRocksDB, RangeParts) {
-  for (const bool partitioned : {false, true}) {
-    rocksdb::Options options =
-        MakeOptions("id=deltabloom:18;range=on", partitioned);
-    ASSERT_OK(rocksdb::SliceTransform::CreateFromString(
-        rocksdb::ConfigOptions(), "deltabloom.Range",
-        &options.prefix_extractor));
-    json file = LoadAndVerify(options, 0);
-    EXPECT_EQ(err_, "");
-    EXPECT_EQ(file.at("keys_asked"), kKeys);
-    EXPECT_EQ(file.at("false_negatives"), 0);
-    ExpectRate(file);
-
-    const auto blocks = test::FilterBlocks(table_);
-    EXPECT_EQ(blocks.size() > 1, partitioned);
-    for (const internal::BlockHandle& block : blocks) {
-      test::ChangeBlock(table_, block, [](char* bytes, size_t n) {
-        const std::string_view part = internal::RangePartOf({bytes, n});
-        ASSERT_GT(part.size(), 16u);
-        bytes[part.data() - bytes + static_cast<ptrdiff_t>(part.size() / 2)] ^=
-            0x55;
-      });
-    }
-    file = Verify(1);
-    EXPECT_GT(file.at("false_negatives"), 0);
-    for (const json& missed : file.at("missed")) {
-      EXPECT_FALSE(missed.at("alone"));
-      EXPECT_FALSE(missed.at("in_batch"));
-      EXPECT_TRUE(missed.at("in_range"));
-    }
-    ExpectHas(Run(path_).out, ", key, only by the range part: user");
   }
 }
 

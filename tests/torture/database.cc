@@ -78,15 +78,13 @@ const Rows kChangeable = {
     {"max_filter_bytes", "unlimited,unlimited,300,40"},
     {"payload_check", "false,true"},
     {"seeded", "false,true"},
-    {"learning", "true,false"},
     {"statistics_log_seconds", "600,1"},
 };
 const Rows kFixed = {
     {"compatibility", "builtin,own"},
     {"statistics", "true,true;weights_by_use=false,false;weights_by_use=false"},
     {"key_transform",
-     "none,none;range=on,none;range=on,ascii_lowercase@1,"
-     "trim_trailing_spaces@1,none"},
+     "none,none,none,none,ascii_lowercase@1,trim_trailing_spaces@1"},
 };
 const Rows kBits = {{"bits_per_key", "10,10,10,4.5,16,24.7,0.3"}};
 const Rows kRate = {{"false_positive_rate", "0.01,0.0001,0.3"}};
@@ -131,8 +129,8 @@ const Rows kFamily = {
 // Of families under bytewise order; 6 is kPrefixSize.
 const Rows kExtractor = {
     {"prefix_extractor",
-     "deltabloom.Range,deltabloom.Range,rocksdb.CappedPrefix.4,"
-     "rocksdb.FixedPrefix.6,rocksdb.FixedPrefix.6,nullptr"}};
+     "rocksdb.CappedPrefix.4,rocksdb.FixedPrefix.6,rocksdb.FixedPrefix.6,"
+     "nullptr"}};
 const Rows kMemtable = {
     {"memtable_prefix_bloom_size_ratio", "0,0.1"},
     {"memtable_whole_key_filtering", "false,true"},
@@ -185,9 +183,7 @@ std::string DrawPolicy(MixedNumbers* numbers, uint32_t slot) {
   }
   std::string text = "id=deltabloom;" + Draw(numbers, kChangeable);
   text += Draw(numbers, kFixed);
-  // A range filter has no false-positive rate.
-  const bool bits = numbers->Below(2) == 0 || Contains(text, "range=on");
-  return text + Draw(numbers, bits ? kBits : kRate);
+  return text + Draw(numbers, numbers->Below(2) == 0 ? kBits : kRate);
 }
 
 void DrawFamily(MixedNumbers* numbers, uint32_t slot, const Sabotage& sabotage,

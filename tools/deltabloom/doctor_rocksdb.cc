@@ -16,7 +16,6 @@
 #include "table/framing.h"
 #include "tools/deltabloom/console.h"
 #include "tools/deltabloom/doctor.h"
-#include "util/range/range_part.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -131,12 +130,10 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
   if (parsed.filter_memory != 0) verdict.filter_memory = parsed.filter_memory;
   verdict.unknown_transform = parsed.TransformIsUnknown();
   if (verdict.unknown_transform) return verdict;
-  rocksdb::ColumnFamilyOptions options;
-  options.prefix_extractor = ExtractorOf(family);
   rocksdb::DBOptions db;
   if (has_listener) db.listeners.push_back(NewRocksDBFilterListener(&ignored));
   if (status.ok() && policy != nullptr) {
-    status = policy->ValidateOptions(db, options);
+    status = policy->ValidateOptions(db, rocksdb::ColumnFamilyOptions());
   }
   verdict.to_do =
       "correct filter_policy where the program sets it (docs/guide.md lists "
@@ -148,22 +145,6 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
   verdict.builds_filters = internal::NewBitsBuilder(*policy) != nullptr;
   if (!verdict.builds_filters) return verdict;
   verdict.problem = TryToBuild(*policy);
-  if (!parsed.range) return verdict;
-  if (options.prefix_extractor == nullptr) {
-    verdict.problem =
-        "range=on without its prefix extractor: ranges are not "
-        "looked up";
-    verdict.to_do =
-        "set prefix_extractor=deltabloom.Range in [CFOptions], or call "
-        "AddRocksDBFilters()";
-  } else if (parsed.false_positive_rate == 0 && parsed.filter_memory == 0 &&
-             parsed.bits_per_key < internal::kMinBitsPerKeyWithRanges) {
-    verdict.problem = "range=on with " + Format("%g", parsed.bits_per_key) +
-                      " bits per key: below 6 there is no range part, and "
-                      "ranges are not looked up";
-    verdict.to_do =
-        "set bits_per_key to 16 or more (docs/guide.md, Ranges), or range=off";
-  }
   return verdict;
 }
 

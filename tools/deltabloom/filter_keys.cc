@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "deltabloom/rocksdb.h"
 #include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/table_files.h"
 #include "util/coding.h"
@@ -33,9 +32,6 @@ std::string FindPrefixes(const SstFile& file, FilterContent* content) {
       name.empty() || name == "nullptr") {
     return {};
   }
-  // Adds the extractor of range=on. Who makes a policy sees the error again.
-  std::string ignored;
-  RegisterRocksDB(&ignored);
   const rocksdb::Status status = rocksdb::SliceTransform::CreateFromString(
       rocksdb::ConfigOptions(), name, &content->prefixes);
   if (status.ok() && content->prefixes != nullptr) return {};

@@ -97,9 +97,7 @@ class Run {
     if (!options_.dry_run) PrepareTemporaries();
     ForEachTable([&](size_t job, RefilterTable* table) {
       const bool planned = table->outcome == Outcome::kPlanned;
-      if (planned && options_.dry_run && table->range) {
-        PlanRange(OptionsOf(*table), table);
-      } else if (planned && !options_.dry_run) {
+      if (planned && !options_.dry_run) {
         const fs::path directory = fs::path(table->path).parent_path();
         Refilter(OptionsOf(*table),
                  NumberedPath(directory.string(), temporaries_[job], "dbtmp"),
@@ -196,15 +194,10 @@ class Run {
                         policy.key_transform +
                         ", for which filters with key_transform=" +
                         options_.filter.key_transform + " match every key";
-    } else {
-      for (const auto& [name, lost] :
-           {std::pair("seeded=on", policy.seeded && !options_.filter.seeded),
-            std::pair("range=on", policy.range && !options_.filter.range)}) {
-        if (!lost) continue;
-        console_->Error("warning: column family " + family.name +
-                        " was last opened with " + name +
-                        ", which the new filters lack: name it in --filter");
-      }
+    } else if (policy.seeded && !options_.filter.seeded) {
+      console_->Error("warning: column family " + family.name +
+                      " was last opened with seeded=on, which the new filters "
+                      "lack: name it in --filter");
     }
     // The rates of the filters that stay are those for the policy.
     if (!options.problem.empty()) options.filter = policy;
@@ -498,9 +491,9 @@ positives; so a second run has nothing to do.
 
 Without --filter each column family gets the filters of the Deltabloom policy
 that the newest OPTIONS file names for it: its key_transform, seed, layout
-(compact for auto), range parts and limits, with as many bits per key as fit,
-whatever its bits_per_key and allocation. Tables of families with another policy
-there, or none, stay; if that is so for all, nothing is begun.
+(compact for auto) and limits, with as many bits per key as fit, whatever its
+bits_per_key and allocation. Tables of families with another policy there, or
+none, stay; if that is so for all, nothing is begun.
 
 Deltabloom's policy reads filters of every layout and size, but those of another
 key_transform match every key for it: where --filter and the policy differ in
@@ -534,14 +527,10 @@ and blocks that Zlib, BZip2 or LZ4 compressed before format_version 2, cannot be
 read: such a table is reported as failed, and the others go on.
 
 With allocation=levels a table gets the bits of its level, as far as they fit.
-With range=on a table whose prefix extractor is deltabloom.Range gets a range
-part, where lookups of keys, for which fewer bits remain, still have fewer false
-positives than now.
 
-With --dry-run nothing is written and the database is not locked; keys are read
-only where a range part is to be made, whose size depends on them. The number of
-reads is that of data blocks for a lookup of an absent key, in all tables of
-level 0 and in one table of each other level.
+With --dry-run nothing is written, the database is not locked and no keys are
+read. The number of reads is that of data blocks for a lookup of an absent key,
+in all tables of level 0 and in one table of each other level.
 
 The document of --json has "files", "levels", "column_families", "summary", the
 number of files by result, and "not_used", the number of new filters in column

@@ -37,7 +37,6 @@ struct RefilterTable {
   uint64_t size = 0;          // by the MANIFEST
   bool has_checksum = false;  // in the MANIFEST
   double bits_per_key = 0;    // of allocation=levels; 0: those of the options
-  bool range = false;         // its filter is to have a range part
 
   Outcome outcome = Outcome::kLeft;
   std::string reason;
@@ -53,10 +52,6 @@ struct RefilterTable {
 // Reads the filter of the table, and decides whether another one will replace
 // it: kPlanned, kNoGain, kLeft or kFailed.
 void PlanRefilter(const RefilterOptions& options, RefilterTable* table);
-
-// Decides for a table with `range` that is kPlanned. The size of a range part
-// depends on the keys: they are read.
-void PlanRange(const RefilterOptions& options, RefilterTable* table);
 
 // Replaces the filter of a table that is kPlanned. `temporary`: the path of the
 // new file, in the directory of the table, until it is complete. *stop ends it

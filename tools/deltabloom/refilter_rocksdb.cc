@@ -19,7 +19,6 @@
 
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
-#include "engines/rocksdb/range/ranges.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
 #include "tools/deltabloom/filter_keys.h"
@@ -69,7 +68,6 @@ internal::BuilderSettings SettingsFor(const internal::PolicyOptions& options,
   settings.seal.level_at_creation =
       internal::LevelByte({table.level, table.bottommost});
   settings.seal.payload_check = options.payload_check;
-  settings.range_keys.cuts = options.range_cuts;
   return settings;
 }
 
@@ -101,9 +99,8 @@ double KeysIn(const RefilterTable& table, uint64_t bytes) {
 
 // A filter that is there now, as the policy reads it.
 struct OldFilter {
-  bool queried;     // not for want of the key transform
-  bool has_seed;    // or the options want none
-  bool has_ranges;  // a range part
+  bool queried;   // not for want of the key transform
+  bool has_seed;  // or the options want none
 };
 
 OldFilter LookAt(const internal::PolicyOptions& options,
@@ -120,16 +117,7 @@ OldFilter LookAt(const internal::PolicyOptions& options,
   OldFilter old;
   old.queried = transformed == wants_transform && is_of_transform;
   old.has_seed = !options.seeded || (keys.seeded && !foreign);
-  old.has_ranges = kind == internal::FilterKind::kFilter &&
-                   !internal::RangePartOf(filter).empty();
   return old;
-}
-
-// "Deltabloom compact with a range part", if range parts are wanted.
-std::string WithRange(const internal::PolicyOptions& options,
-                      const std::string& kind, bool has_range) {
-  if (!options.range) return kind;
-  return kind + (has_range ? " with a range part" : " without a range part");
 }
 
 // Whether a filter of this rate replaces another one. To get a seed that is
@@ -167,10 +155,6 @@ void PlanTable(const RefilterOptions& options, const SstSource& source,
   table->keys = FilterKeysOf(file);
   std::string no_prefixes;
   const FilterContent content = FindContent(file, &no_prefixes);
-  table->range =
-      options.filter.range && content.whole_keys &&
-      content.prefixes != nullptr &&
-      content.prefixes->Name() == std::string(internal::kRangeExtractorName);
   RateSum before;
   RateSum after;
   bool all_have_seeds = true;
@@ -207,7 +191,7 @@ void PlanTable(const RefilterOptions& options, const SstSource& source,
     after.Add(better ? new_rate : old_rate, keys);
     if (table->before.empty()) {
       table->before = kind;
-      table->after = WithRange(options.filter, new_kind, table->range);
+      table->after = new_kind;
     }
   }
   table->rate_before = before.Rate();
@@ -276,7 +260,6 @@ class FilterMaker : public FilterKeysVisitor {
     internal::BuilderSettings settings =
         SettingsFor(options_.filter, table_, mapping_, handle.size);
     settings.detect_corruption = true;  // for MaybePostVerify
-    if (table_.range) FitRange(KeysIn(table_, handle.size), &settings);
     builder_ = std::make_unique<internal::BitsBuilder>(settings);
     return true;
   }
@@ -296,8 +279,8 @@ class FilterMaker : public FilterKeysVisitor {
     builder_->AddKey(ToSlice(prefix));
   }
 
-  // A filter that holds no key, matches more of them, or would lose a range
-  // part, does not replace the old one.
+  // A filter that holds no key, or matches more of them, does not replace the
+  // old one.
   void End() override {
     const uint64_t keys = builder_->EstimateEntriesAdded();
     std::unique_ptr<const char[]> owner;
@@ -308,8 +291,6 @@ class FilterMaker : public FilterKeysVisitor {
     if (!status.ok()) Check(source_.Name() + ": " + status.ToString());
     const auto weight = static_cast<double>(keys);
     const OldFilter old = LookAt(options_.filter, old_);
-    const bool has_ranges =
-        LookAt(options_.filter, built.ToStringView()).has_ranges;
     const std::optional<double> old_rate =
         old.queried ? RateOfSealedFilter(old_, keys) : 1;
     keys_ += keys;
@@ -317,19 +298,17 @@ class FilterMaker : public FilterKeysVisitor {
     const std::optional<double> rate =
         RateOfSealedFilter(built.ToStringView(), keys);
     // Without memory a builder makes a filter that matches every key.
-    if (keys > 0 && rate.value_or(0) == 1 && !table_.range &&
+    if (keys > 0 && rate.value_or(0) == 1 &&
         PlanPart(SettingsFor(options_.filter, table_, mapping_, old_.size()),
                  keys)
                 .layout != nullptr) {
       throw std::bad_alloc();
     }
-    if (keys > 0 && IsBetter(old.has_seed, rate, old_rate) &&
-        (has_ranges || !table_.range || !old.has_ranges)) {
+    if (keys > 0 && IsBetter(old.has_seed, rate, old_rate)) {
       after_.Add(rate, weight);
       all_have_seeds_ = all_have_seeds_ && old.has_seed;
       filters_[partition_] = built.ToString();
       kind_ = KindOfFilter(kFilterName, filters_[partition_]);
-      has_ranges_ = has_ranges_ && has_ranges;
     } else {
       after_.Add(old_rate, weight);
     }
@@ -343,7 +322,7 @@ class FilterMaker : public FilterKeysVisitor {
       return;
     }
     table->keys = keys_;
-    table->after = WithRange(options_.filter, kind_, has_ranges_);
+    table->after = kind_;
     table->rate_before = before_.Rate();
     table->rate_after = after_.Rate().value_or(1);
     Decide(all_have_seeds_, table);
@@ -387,23 +366,6 @@ class FilterMaker : public FilterKeysVisitor {
     if (end > checked_) unchecked_.push_back({checked_, end - checked_});
   }
 
-  // With a range part a filter has the bits that are set, or no range part.
-  void FitRange(double keys, internal::BuilderSettings* settings) const {
-    const uint64_t bytes = settings->max_filter_bytes;
-    settings->range = true;
-    settings->max_filter_bytes = kUnlimited;
-    uint32_t fits = 0;
-    uint32_t exceeds = settings->millibits_per_key + 1;
-    while (exceeds - fits > 1) {
-      settings->millibits_per_key = fits + (exceeds - fits) / 2;
-      const bool is_small = internal::BitsBuilder(*settings).CalculateSpace(
-                                static_cast<size_t>(keys * 1.01)) < bytes;
-      (is_small ? fits : exceeds) = settings->millibits_per_key;
-    }
-    settings->millibits_per_key = fits;
-    settings->max_filter_bytes = bytes;
-  }
-
   const RefilterOptions& options_;
   const RefilterTable& table_;
   const SstSource& source_;
@@ -423,8 +385,7 @@ class FilterMaker : public FilterKeysVisitor {
   RateSum after_;
   bool all_have_seeds_ = true;  // all that are replaced; OldFilter::has_seed
   std::string kind_;
-  bool has_ranges_ = true;  // all new filters
-  uint64_t checked_ = 0;    // the end of the last data block
+  uint64_t checked_ = 0;  // the end of the last data block
   std::vector<BlockHandle> unchecked_;
 };
 
@@ -576,21 +537,6 @@ void VerifyFilters(const SstSource& old, const SstFile& old_file,
   if (!good) Check(now.Name() + ": reads other filters than were written");
 }
 
-// Scans look into range parts with keys and not with hashes.
-void VerifyRangeParts(const SstSource& now, const std::atomic<bool>& stop) {
-  const SstFile file = ReadSst(now);
-  TableReport report;
-  const std::function<bool(double)> go_on = [&](double) { return !stop; };
-  VerifyRocksDB({now, file, file.filters.at(0), go_on, &report});
-  if (report.false_negatives > 0) {
-    Check(now.Name() + ": its new filter denies " +
-          Count(report.false_negatives, "key", "keys"));
-  }
-  for (const std::string& what : report.not_checked) {
-    Check(now.Name() + ": " + what);
-  }
-}
-
 // Gives the new file the name of the old one.
 void Install(const RefilterOptions& options, const std::string& from,
              const fs::path& to, std::atomic<bool>* stop) {
@@ -641,7 +587,6 @@ void Replace(const RefilterOptions& options, const SstSource& old,
     copy.Write(patches);
     Compare(old, now, patches, maker.Unchecked());
     VerifyFilters(old, file, now, maker);
-    if (table->range) VerifyRangeParts(now, *stop);
     if (*stop) return;
     Install(options, temporary, table->path, stop);
     table->outcome = Outcome::kReplaced;
@@ -677,16 +622,6 @@ void PlanRefilter(const RefilterOptions& options, RefilterTable* table) {
                        PlanTable(options, source, table);
                      }),
            table);
-}
-
-void PlanRange(const RefilterOptions& options, RefilterTable* table) {
-  const auto make = [&](const SstSource& source) {
-    const std::atomic<bool> stop{false};
-    const SstFile file = ReadSst(source);
-    FilterMaker maker(options, *table, source, file, stop);
-    Make(source, file, &maker, stop, table);
-  };
-  Conclude(ReadTable(table->path, make), table);
 }
 
 void Refilter(const RefilterOptions& options, const std::string& temporary,

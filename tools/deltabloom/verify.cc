@@ -86,8 +86,7 @@ Json ToJson(const TableReport& report) {
       json["missed"].push_back({{"offset", missed.offset},
                                 {missed.prefix ? "prefix" : "key", missed.key},
                                 {"alone", missed.alone},
-                                {"in_batch", missed.batched},
-                                {"in_range", missed.in_range}});
+                                {"in_batch", missed.batched}});
     }
     json["absent_asked"] = report.absent;
     json["false_positives"] = report.false_positives;
@@ -133,9 +132,7 @@ void ShowTable(const TableReport& report, Console* console) {
   if (report.keys + report.prefixes > 0) ShowLookups(report, console);
   for (const MissedKey& missed : report.missed) {
     const char* how = "";
-    if (!missed.alone && !missed.batched) {
-      how = ", only by the range part";
-    } else if (missed.alone != missed.batched) {
+    if (missed.alone != missed.batched) {
       how = missed.alone ? ", only when asked alone"
                          : ", only when asked in a batch";
     }
@@ -311,10 +308,9 @@ Command VerifyCommand() {
   manual.description = R"(
 Reads every key of each table and looks it up in the table's filter as the
 database does: in the filter bytes of the file, through the policy that reads
-them there, with the kernels for this CPU, each key alone and in batches, and,
-if there is a range part, with the range that holds only this key. A key that a
-filter denies is a false negative: the database would not find it. It is shown
-with the file, the offset of the filter, and the key.
+them there, with the kernels for this CPU, each key alone and in batches. A key
+that a filter denies is a false negative: the database would not find it. It is
+shown with the file, the offset of the filter, and the key.
 
 Keys that are not in the table, made from neighbours in it, give the share of
 false positives. The expected share for such a filter with this number of keys
@@ -337,8 +333,8 @@ written and counts as not covered.
 The document of --json has "files", in the order of the text, and "summary". A
 file has "file", its path, and if it is a table "engine", "column_family",
 "filter", "entries" (read), "keys_asked", "prefixes_asked", "false_negatives",
-"missed" (the first of these: "offset", "key" or "prefix", "alone", "in_batch"
-and "in_range" for the lookups that deny it), "absent_asked", "false_positives",
+"missed" (the first of these: "offset", "key" or "prefix", "alone" and
+"in_batch" for the lookups that deny it), "absent_asked", "false_positives",
 "rate", "expected_rate", "cut_short", "damaged" and "not_checked"; and "error"
 if there was one. Unknown values are null.)";
   manual.examples = {
@@ -441,13 +437,11 @@ void Lookups::RunBatch() {
       continue;
     }
     const bool prefix = kinds_[i] == Kind::kPrefix;
-    const bool in_range = prefix || filter_->RangeOfKeyMayMatch(views[i]);
     ++(prefix ? report_->prefixes : report_->keys);
-    if (alone && in_batch && in_range) continue;
+    if (alone && in_batch) continue;
     ++report_->false_negatives;
     if (report_->missed.size() < report_->show) {
-      report_->missed.push_back(
-          {offset_, keys_[i], prefix, !alone, !in_batch, !in_range});
+      report_->missed.push_back({offset_, keys_[i], prefix, !alone, !in_batch});
     }
   }
   size_ = 0;

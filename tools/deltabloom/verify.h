@@ -22,10 +22,9 @@ struct MissedKey {
   std::string key;      // as looked up: without timestamp and sequence number
   bool prefix = false;  // the prefix of a key, and not a key
   // The lookups that deny it: those of Get and MultiGet, which have kernels of
-  // their own, and that of a scan in the range part.
+  // their own.
   bool alone = false;
   bool batched = false;
-  bool in_range = false;
 };
 
 struct TableReport {
@@ -90,8 +89,6 @@ class TableFilter {
   virtual bool MayMatch(const std::string_view*, size_t, bool*) {
     return false;
   }
-  // For the range that holds only this key. True if there is no range part.
-  virtual bool RangeOfKeyMayMatch(std::string_view) { return true; }
   // With this many keys; nothing if it is not known.
   virtual std::optional<double> ExpectedRate(uint64_t keys) const = 0;
 };

@@ -15,7 +15,6 @@
 #include "tools/deltabloom/filter_keys.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
-#include "util/range/range_part.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::tools {
@@ -34,8 +33,8 @@ class RocksDBFilter : public TableFilter {
   std::string Open(std::string bytes) {
     internal::ParsedFilter parsed;
     internal::HashedKeys keys;
-    const internal::FilterKind kind = internal::ParseSealed(
-        bytes, internal::ActiveCpu(), &keys, &parsed, nullptr);
+    internal::ParseSealed(bytes, internal::ActiveCpu(), &keys, &parsed,
+                          nullptr);
     std::string key_transform = internal::kNoTransform;
     if (keys.transformed) {
       const auto* transform = internal::FindKeyTransform(keys.transform_id);
@@ -51,13 +50,6 @@ class RocksDBFilter : public TableFilter {
     bytes_ = std::move(bytes);
     reader_ = internal::NewBitsReader(*policy_, bytes_);
     if (reader_ == nullptr) throw std::bad_alloc();
-    range_part_.reset();
-    if (kind == internal::FilterKind::kFilter) {
-      const std::string_view range_part = internal::RangePartOf(bytes_);
-      if (!range_part.empty()) {
-        range_part_.emplace(range_part, keys.seeded ? &keys.seed : nullptr);
-      }
-    }
     return {};
   }
 
@@ -79,14 +71,6 @@ class RocksDBFilter : public TableFilter {
     }
     reader_->MayMatch(static_cast<int>(n), pointers.data(), may_match);
     return true;
-  }
-
-  bool RangeOfKeyMayMatch(std::string_view key) override {
-    if (!range_part_.has_value()) return true;
-    std::string upper(key);
-    upper.push_back('\0');
-    // The empty key counts as present, as for the policy's reader.
-    return key.empty() || range_part_->MayMatch(key, upper);
   }
 
  private:
@@ -113,7 +97,6 @@ class RocksDBFilter : public TableFilter {
   std::shared_ptr<const rocksdb::FilterPolicy> policy_;
   std::string bytes_;
   std::unique_ptr<rocksdb::FilterBitsReader> reader_;
-  std::optional<internal::RangePart> range_part_;
 };
 
 // Counts and looks up what VisitFilterKeys passes.

@@ -395,8 +395,7 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   const auto it = trees.families.find(context.column_family_name);
   if (it == trees.families.end()) return choice;
   FamilyTree& family = it->second;
-  // Ranges ask all runs: they are not weighted.
-  if (options.weights_by_use && options.statistics && !options.range) {
+  if (options.weights_by_use && options.statistics) {
     family.use.Update(statistics, family.bits.Weights());
   } else {
     family.use = RunUseCounter();

@@ -6,7 +6,6 @@
 
 #include "engines/rocksdb/policy/options_file.h"
 #include "engines/rocksdb/policy/process_wide.h"
-#include "engines/rocksdb/range/ranges.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/metadata.h"
@@ -339,11 +338,6 @@ class TreeListener final : public rocksdb::EventListener {
 
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
     TakeAnnouncement({});  // which another kind of policy has left
-    // Before the table is read: its comparator may not have been checked.
-    if (info.table_properties.prefix_extractor_name == kRangeExtractorName &&
-        !IsBytewiseName(info.table_properties.comparator_name)) {
-      StopRanges();
-    }
     WithoutThrowing([&] {
       const auto trees = FindTrees(info.db_name);
       const uint64_t file = FileNumber(info.file_path);

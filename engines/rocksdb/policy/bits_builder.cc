@@ -7,9 +7,7 @@
 #include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/env.h"
-#include "util/hash64.h"
 #include "util/json.h"
-#include "util/range/shapes.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
@@ -42,9 +40,6 @@ uint32_t MillibitsWithin(uint64_t payload_limit, const LayoutRow& layout,
 constexpr uint64_t kBlockTrailerSize = 5;
 constexpr double kBalanceUnit = 4294967296.0;  // 2^32
 
-// The keys of a range part take memory bit by bit.
-constexpr uint64_t kChargeStep = uint64_t{64} << 10;
-
 // Of a sealed filter with a payload of one byte and no probes.
 constexpr size_t kAlwaysMatchSize = 1 + kSealedFramingSize;
 
@@ -65,16 +60,6 @@ void ForEachHash(const HashList& hashes, Fn fn) {
   } else {
     hashes.ForEachChunk<uint64_t>(chunk);
   }
-}
-
-RangeKeysOptions RangeOptionsOf(const BuilderSettings& settings) {
-  RangeKeysOptions options = settings.range_keys;
-  if (settings.range)
-    options.bits_per_key = settings.millibits_per_key / 1000.0;
-  const HashedKeys& keys = settings.mapping.keys();
-  if (keys.seeded) options.seed = keys.seed;
-  options.statistics = settings.statistics.get();
-  return options;
 }
 
 }  // namespace
@@ -140,9 +125,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
 }
 
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
-    : hashes_(settings.layout->hash_size),
-      settings_(settings),
-      range_keys_(RangeOptionsOf(settings_)) {
+    : hashes_(settings.layout->hash_size), settings_(settings) {
   settings_.seal.keys = settings.mapping.keys();
   if (settings.charged_cache != nullptr) {
     charge_ = std::make_unique<rocksdb::WriteBufferManager>(
@@ -152,11 +135,7 @@ BitsBuilder::BitsBuilder(const BuilderSettings& settings)
 
 inline void BitsBuilder::AddHash(uint64_t hash) {
   if (!WithoutThrowing([&] { hashes_.Add(hash); })) keys_lost_ = true;
-  if (charge_ != nullptr &&
-      (hashes_.MemorySize() != charged_hashes_ ||
-       range_keys_.BuildBytes() > charged_range_keys_ + kChargeStep)) {
-    Charge();
-  }
+  if (charge_ != nullptr && hashes_.MemorySize() != charged_hashes_) Charge();
   checksum_ ^= hash;
   entries_.store(entries_.load(std::memory_order_relaxed) + 1,
                  std::memory_order_relaxed);
@@ -181,7 +160,6 @@ uint64_t BitsBuilder::HashMapped(const Slice& key) {
 // Keys come sorted, so a repeated one follows itself, as do keys that a
 // comparator with a key transform calls equal.
 void BitsBuilder::AddKey(const Slice& key) {
-  range_keys_.Add(key);
   const uint64_t hash = HashOf(key);
   if (last_key_ == hash) return;
   AddHash(hash);
@@ -189,7 +167,6 @@ void BitsBuilder::AddKey(const Slice& key) {
 }
 
 void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
-  range_keys_.AddKeyAndAlt(key, alt);
   const uint64_t key_hash = HashOf(key);
   const uint64_t alt_hash = HashOf(alt);
   // RocksDB passes sorted keys, each with its prefix, so that a repeated
@@ -231,7 +208,6 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
   hashes_.Clear();
   last_key_.reset();
   last_alt_.reset();
-  range_keys_.Reset();
   checksum_ = 0;
   keys_lost_ = false;
   entries_.store(0, std::memory_order_relaxed);
@@ -242,9 +218,8 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
 void BitsBuilder::Charge(uint64_t more) {
   if (charge_ == nullptr) return;
   charged_hashes_ = hashes_.MemorySize();
-  charged_range_keys_ = range_keys_.BuildBytes();
-  const uint64_t bytes = charged_hashes_ + charged_range_keys_ +
-                         finished_hashes_.MemorySize() + finished_bytes_ + more;
+  const uint64_t bytes =
+      charged_hashes_ + finished_hashes_.MemorySize() + finished_bytes_ + more;
   const bool done = WithoutThrowing([&] {
     if (bytes > charged_) charge_->ReserveMem(bytes - charged_);
     if (bytes < charged_) charge_->FreeMem(charged_ - bytes);
@@ -253,88 +228,23 @@ void BitsBuilder::Charge(uint64_t more) {
   if (!done) charge_.reset();  // what RocksDB counted is not known
 }
 
-BitsBuilder::Frame BitsBuilder::FrameOf(uint64_t keys,
-                                        uint64_t range_part_size) const {
-  double bits = settings_.millibits_per_key / 1000.0;
-  if (range_part_size != 0) {
-    const double range_bits = range_keys_.bits_per_key();
-    // A range part that learned may need less than its share.
-    const double needed =
-        8 * static_cast<double>(range_part_size) / static_cast<double>(keys);
-    bits -= settings_.range_keys.learning ? std::min(range_bits, needed)
-                                          : range_bits;
-  }
-  return {SealedFramingSize(settings_.seal) + range_part_size,
-          ToMillibits(bits)};
-}
-
-FilterBits BitsBuilder::BitsIn(const Frame& frame, const LayoutRow& row,
-                               uint64_t keys, uint64_t max_filter_bytes) const {
-  return BitsFor({frame.millibits_per_key, settings_.false_positive_rate,
+FilterBits BitsBuilder::BitsOf(const LayoutRow& row, uint64_t keys,
+                               uint64_t max_filter_bytes) const {
+  return BitsFor({settings_.millibits_per_key, settings_.false_positive_rate,
                   max_filter_bytes},
-                 row, keys, frame.size);
-}
-
-std::string BitsBuilder::BuildRangePart() {
-  const uint64_t bytes = hashes_.MemorySize() + range_keys_.BuildBytes();
-  const uint64_t limit = settings_.max_build_bytes;
-  if (limit != 0 && bytes > limit) range_keys_.Drop();
-  Charge();
-  std::string range_part;
-  if (range_keys_.Finish(&range_part)) {
-    LogLearned(range_part);
-  } else {
-    WarnOfNoRangePart(range_keys_.state());
-  }
-  return range_part;
-}
-
-// Without memory the next filter logs it. Of keys and bounds a line has only
-// delimiters.
-void BitsBuilder::LogLearned(std::string_view range_part) const {
-  if (settings_.log == nullptr || !range_keys_.Learned()) return;
-  WithoutThrowing([&] {
-    std::string line;
-    for (const range::Cut& cut : RangePart(range_part).LearnedCuts()) {
-      line += (line.empty() ? "prefixes: " : ", ") + TextOf(cut);
-    }
-    if (line.empty()) line = "numbers";
-    // With allocation=levels each table has other bits.
-    const double all = settings_.millibits_per_key / 1000.0;
-    const double more = range_keys_.bits_per_key() - RangeBitsPerKey(all);
-    if (!range_keys_.learning()->IsNews(line + NumberText(more, 0))) return;
-    rocksdb::Info(settings_.log,
-                  "[deltabloom] ranges, by a sample of %zu: %s; at most %.1f "
-                  "of %.1f bits per key",
-                  range_keys_.questions(), line.c_str(),
-                  range_keys_.bits_per_key(), all);
-  });
+                 row, keys, SealedFramingSize(settings_.seal));
 }
 
 Slice BitsBuilder::Build() {
   if (hashes_.size() == 0) return BuildEmpty();
-  Slice filter;
-  const std::string range_part = BuildRangePart();
-  if (!range_part.empty()) {
-    filter = BuildAround(range_part);
-    if (filter.empty()) WarnOfNoRangePart(RangeKeys::State::kTooLarge);
-  }
-  if (filter.empty()) filter = BuildAround({});
-  return filter.empty() ? AlwaysMatch() : filter;
-}
-
-Slice BitsBuilder::BuildAround(std::string_view range_part) {
-  const Frame frame = FrameOf(hashes_.size(), range_part.size());
   const LayoutRow* row = settings_.layout;
   while (row != nullptr) {
     const FilterBits bits =
-        BitsIn(frame, *row, hashes_.size(), settings_.max_filter_bytes);
-    if (!range_part.empty() && bits.lowered) return {};
+        BitsOf(*row, hashes_.size(), settings_.max_filter_bytes);
     if (bits.millibits_per_key != 0) {
       const LayoutRow* affordable = FindAffordableLayout(
-          row, hashes_.size(), bits.millibits_per_key,
-          hashes_.MemorySize() + range_part.size(), settings_.detect_corruption,
-          settings_.max_build_bytes);
+          row, hashes_.size(), bits.millibits_per_key, hashes_.MemorySize(),
+          settings_.detect_corruption, settings_.max_build_bytes);
       if (affordable != row) {  // which may need other bits for the rate
         row = affordable;
         continue;
@@ -342,37 +252,32 @@ Slice BitsBuilder::BuildAround(std::string_view range_part) {
     }
     WarnOf(bits);
     if (bits.millibits_per_key == 0) break;
-    const Slice filter =
-        BuildWith(*row, bits.millibits_per_key, frame, range_part);
+    const Slice filter = BuildWith(*row, bits.millibits_per_key);
     if (!filter.empty()) return filter;
     row = row->fallback;
   }
-  return {};
+  return AlwaysMatch();
 }
 
-Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
-                             const Frame& frame, std::string_view range_part) {
+Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key) {
+  const size_t framing_size = SealedFramingSize(settings_.seal);
   FilterBuffer buffer = AllocateFilter(row, hashes_.size(), millibits_per_key,
-                                       frame.size, settings_.max_filter_bytes,
+                                       framing_size, settings_.max_filter_bytes,
                                        settings_.optimize_for_memory
                                            ? &settings_.tally->rounding_balance
                                            : nullptr);
   const Plan& plan = buffer.plan;
-  const uint64_t size = plan.payload_size + frame.size;
+  const uint64_t size = plan.payload_size + framing_size;
   const bool keep_hashes = settings_.detect_corruption;
-  Charge(size + range_part.size() +
-         PeakBuildBytes(plan, hashes_.MemorySize(), keep_hashes) -
+  Charge(size + PeakBuildBytes(plan, hashes_.MemorySize(), keep_hashes) -
          hashes_.MemorySize());
   auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
   if (!plan.layout->build(&hashes_, keep_hashes, plan, ActiveCpu(), payload)) {
     return {};
   }
-  SealOptions seal = settings_.seal;
-  seal.range_part = range_part;
-  Seal(payload, plan.payload_size, plan.last_byte, seal);
+  Seal(payload, plan.payload_size, plan.last_byte, settings_.seal);
   settings_.tally->rounding_balance += buffer.balance_change;
   finished_kind_ = FilterKind::kFilter;
-  finished_range_hash_ = Hash64(range_part);
   finished_bytes_ += size;
   built_ = std::move(buffer.bytes);
   return {built_.get(), static_cast<size_t>(size)};
@@ -407,7 +312,6 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter) {
                                       ActiveCpu(), &keys, &parsed, nullptr);
   bool intact = kind == finished_kind_;
   if (intact && kind == FilterKind::kFilter) {
-    intact = finished_range_hash_ == Hash64(RangePartOf(filter.ToStringView()));
     const LayoutRow* row = FindLayoutOfLastByte(
         static_cast<uint8_t>(filter[filter.size() - 1]), Hash::kMurmurHash2);
     ForEachHash(finished_hashes_, [&](uint64_t hash) {
@@ -437,25 +341,18 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
 size_t BitsBuilder::SizeFor(uint64_t keys, uint64_t max_filter_bytes) const {
   if (keys == 0) return SealedFramingSize(settings_.seal);
   const LayoutRow& row = *settings_.layout;
-  Frame frame =
-      FrameOf(keys, MaxRangePartSize(keys, range_keys_.bits_per_key()));
-  FilterBits bits = BitsIn(frame, row, keys, max_filter_bytes);
-  if (bits.lowered) {  // then there is no range part
-    frame = FrameOf(keys, 0);
-    bits = BitsIn(frame, row, keys, max_filter_bytes);
-  }
+  const FilterBits bits = BitsOf(row, keys, max_filter_bytes);
   if (bits.millibits_per_key == 0) return kAlwaysMatchSize;
   return PlanFilter(&row, keys, bits.millibits_per_key).payload_size +
-         frame.size;
+         SealedFramingSize(settings_.seal);
 }
 
 double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
   if (entries == 0) return 0;
   const size_t framing_size = SealedFramingSize(settings_.seal);
   if (bytes <= framing_size) return 1;
-  double bits_per_key = 8 * static_cast<double>(bytes - framing_size) /
-                        static_cast<double>(entries);
-  bits_per_key = std::max(0.0, bits_per_key - range_keys_.bits_per_key());
+  const double bits_per_key = 8 * static_cast<double>(bytes - framing_size) /
+                              static_cast<double>(entries);
   return RateForMillibits(settings_.layout, entries,
                           ToMillibits(std::min(bits_per_key, kMaxBitsPerKey)));
 }
@@ -508,23 +405,6 @@ void BitsBuilder::WarnOf(const FilterBits& bits) const {
              limit();
     });
   }
-}
-
-void BitsBuilder::WarnOfNoRangePart(RangeKeys::State why) const {
-  // By state. None if range parts are off, or there was no key.
-  constexpr const char* kReasons[] = {
-      nullptr,
-      nullptr,
-      "the column family lacks prefix_extractor=deltabloom.Range or "
-      "whole_key_filtering",
-      "its keys do not ascend bytewise, or memory ran out",
-      "it would not fit max_build_bytes or max_filter_bytes",
-      "there is none for its keys with so few bits per key"};
-  const char* const reason = kReasons[static_cast<size_t>(why)];
-  if (reason == nullptr) return;
-  WarnOnce(BuilderWarning::kNoRangePart, [&] {
-    return std::string("range=on, and a filter has no range part: ") + reason;
-  });
 }
 
 }  // namespace deltabloom::internal

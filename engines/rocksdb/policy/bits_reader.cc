@@ -6,7 +6,6 @@
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "util/cpu.h"
 #include "util/key_batch.h"
-#include "util/range/range_part.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -95,9 +94,7 @@ struct Extras {
   const ReaderSettings& settings;
   const Slice& filter;
   const ParsedFilter& parsed;
-  FilterKind kind;                   // as it is counted
-  std::string_view range_part = {};  // empty: none
-  const SipHashKey* seed = nullptr;  // of a seeded filter
+  FilterKind kind;  // as it is counted
 };
 
 // In place of an OpenFilter.
@@ -113,67 +110,23 @@ class Reader final : public FilterBitsReader {
   Reader(Keys keys, const Extras& extras)
       : open_(extras.settings.statistics, extras.filter.ToStringView(),
               extras.kind, extras.parsed),
-        learning_(extras.settings.learning),
-        keys_(std::move(keys)) {
-    if (!extras.range_part.empty()) {
-      ranges_.emplace(extras.range_part, extras.seed);
-    }
-  }
+        keys_(std::move(keys)) {}
 
   bool MayMatch(const Slice& key) override {
-    if (__builtin_expect(key.size() == 0, false) && ranges_.has_value()) {
-      return EmptyMayMatch(key);
-    }
-    return KeyMayMatch(key);
-  }
-
-  // Lookups of ranges never come in a batch.
-  void MayMatch(int n, Slice** keys, bool* may_match) override {
-    if (n <= 0) return;
-    const auto size = static_cast<size_t>(n);
-    keys_.MayMatch(size, keys, may_match);
-    for (size_t i = 0; i < size && ranges_.has_value(); ++i) {
-      if (may_match[i]) may_match[i] = RangePartMayHold(*keys[i]);
-    }
-    if constexpr (kCounts) open_.Count(may_match, size);
-  }
-
- private:
-  bool KeyMayMatch(const Slice& key) {
-    const bool may_match = keys_.MayMatch(key) && RangePartMayHold(key);
+    const bool may_match = keys_.MayMatch(key);
     if constexpr (kCounts) open_.Count(may_match);
     return may_match;
   }
 
-  // Builders do not pass the empty key to range parts.
-  bool RangePartMayHold(const Slice& key) const {
-    return !ranges_.has_value() || key.size() == 0 ||
-           ranges_->KeyMayMatch(key.ToStringView());
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
+    if (n <= 0) return;
+    const auto size = static_cast<size_t>(n);
+    keys_.MayMatch(size, keys, may_match);
+    if constexpr (kCounts) open_.Count(may_match, size);
   }
 
-  // Not inlined, so that a lookup of a key reserves no stack for bounds.
-  __attribute__((noinline)) bool EmptyMayMatch(const Slice& key) {
-    Bounds bounds;
-    if (!TakeBounds(key, &bounds)) return KeyMayMatch(key);
-    // The empty key may be present: builders cannot tell it from a prefix. A
-    // range may continue in the partition after the one that RocksDB queries,
-    // unless this one has a key at or after `upper`.
-    const range::Answer answer = ranges_->Ask(bounds.lower, bounds.upper);
-    const bool may_match = bounds.lower.empty() ||
-                           answer != range::Answer::kNo ||
-                           !ranges_->HasKeyFrom(bounds.upper);
-    if constexpr (kCounts) {
-      open_.CountRange(may_match, answer == range::Answer::kNoCut);
-    }
-    if (learning_) {
-      bounds.learning->sample.Note(bounds.lower, bounds.upper, may_match);
-    }
-    return may_match;
-  }
-
+ private:
   std::conditional_t<kCounts, OpenFilter, None> open_;
-  std::optional<RangePart> ranges_;
-  const bool learning_;
   const Keys keys_;
 };
 
@@ -227,14 +180,6 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
     extras.kind = FilterKind::kAlways;
   }
   if (foreign) extras.kind = FilterKind::kAlways;
-  if (settings.range && transform == nullptr &&
-      extras.kind == FilterKind::kFilter) {
-    extras.range_part = RangePartOf(filter.ToStringView());
-    if (keys.seeded) extras.seed = &keys.seed;
-    if (settings.opened_cuts != nullptr) {
-      settings.opened_cuts->Note(extras.range_part);
-    }
-  }
   if (kind != FilterKind::kFilter || keys.AsTheyAre()) {
     return NewReader(PlainKeys{parsed}, extras);
   }

@@ -17,7 +17,6 @@ namespace {
 // bits_per_key where false_positive_rate is set.
 constexpr char kUnset[] = "unset";
 constexpr char kUnlimitedText[] = "unlimited";
-constexpr char kNoPrefixes[] = "none";
 
 bool ParseBits(std::string_view text, PolicyOptions* options) {
   if (text == kUnset) return true;
@@ -179,33 +178,9 @@ bool ParseTransform(std::string_view text, PolicyOptions* options) {
   return !options->TransformIsUnknown();
 }
 
-// Written with commas; what separates options is written by its number.
-bool ParsePrefixes(std::string_view text, PolicyOptions* options) {
-  std::vector<range::Cut> cuts;
-  if (text != kNoPrefixes && (text.empty() || !range::ParseCuts(text, &cuts))) {
-    return false;
-  }
-  options->range_prefixes.clear();
-  for (const range::Cut& cut : cuts) {
-    options->range_prefixes +=
-        (options->range_prefixes.empty() ? "" : ",") + TextOf(cut);
-  }
-  if (cuts.empty()) options->range_prefixes = kNoPrefixes;
-  options->range_cuts = std::move(cuts);
-  return true;
-}
-
 // What is wrong with options together; empty if nothing is.
 std::string FindConflict(const PolicyOptions& options) {
   const bool by_rate = options.false_positive_rate != 0;
-  if (options.range && options.key_transform != kNoTransform) {
-    return "range=on needs the order of keys, which a key_transform does not "
-           "keep: use one of them";
-  }
-  if (options.range && by_rate) {
-    return "range=on and false_positive_rate are both given: with ranges use "
-           "bits_per_key, which both parts share";
-  }
   const std::string memory = "filter_memory=" + PrintFilterMemory(options);
   std::vector<std::string> sizes;
   if (options.filter_memory != 0) sizes.push_back(memory);
@@ -237,7 +212,7 @@ std::string FindConflict(const PolicyOptions& options) {
 
 }  // namespace
 
-const PolicyOption kPolicyOptions[19] = {
+const PolicyOption kPolicyOptions[16] = {
     {"bits_per_key",
      "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
      ParseBits, PrintBits},
@@ -263,11 +238,6 @@ const PolicyOption kPolicyOptions[19] = {
         "go by bits_per_key"),
     {"max_filter_bytes", "a number of bytes above 0, or unlimited for no limit",
      ParseMaxFilterBytes, PrintMaxFilterBytes},
-    Switch<&PolicyOptions::range>("range"),
-    Switch<&PolicyOptions::learning>("learning"),
-    {"range_prefixes", "none, or ", ParsePrefixes,
-     Print<&PolicyOptions::range_prefixes>,
-     [] { return std::string(range::kCutsSyntax); }},
     {"filter_memory",
      "an amount as in 2GiB, 500MB or 1048576, or unset to go by bits_per_key; "
      "at most 1e18",

@@ -7,11 +7,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/key_transforms.h"
-#include "util/range/shapes.h"
 
 namespace deltabloom::internal {
 
@@ -49,8 +47,6 @@ struct PolicyOptions : RocksDBFilterOptions {
   // That of key_transform, which then is NAME@VERSION; null for "none" and for
   // one that is not registered.
   const RegisteredTransform* transform = nullptr;
-  // Those of range_prefixes.
-  std::vector<range::Cut> range_cuts;
 };
 
 // With fewer bits per key a policy writes no filter, as RocksDB's own.
@@ -76,7 +72,7 @@ struct PolicyOption {
 
 // In the order in which they are printed. A URI sets the first three by their
 // place.
-extern const PolicyOption kPolicyOptions[19];
+extern const PolicyOption kPolicyOptions[16];
 
 using OptionMap = std::unordered_map<std::string, std::string>;
 

@@ -10,7 +10,6 @@
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
-#include "engines/rocksdb/range/ranges.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
@@ -33,11 +32,6 @@ constexpr char kNoListener[] =
     "allocation=levels without its listener: all tables get "
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
-
-constexpr char kRangesStopped[] =
-    "no filter of this process answers ranges any more: a column family with "
-    "prefix_extractor=deltabloom.Range has keys in another order than that of "
-    "their bytes; use CheckRocksDBFilters before CreateColumnFamily";
 
 std::atomic<ErrorReporter> error_reporter{nullptr};
 
@@ -168,12 +162,6 @@ const std::unordered_map<std::string, OptionTypeInfo>& TypeInfos() {
   return infos;
 }
 
-// Throws std::bad_alloc.
-bool AnswersRanges(const PolicyOptions& options) {
-  return options.range && options.transform == nullptr &&
-         options.false_positive_rate == 0 && RangeProblem().empty();
-}
-
 // The cache to which RocksDB would charge the building of its own filters, or
 // null.
 std::shared_ptr<rocksdb::Cache> CacheToCharge(
@@ -193,6 +181,14 @@ std::shared_ptr<rocksdb::Cache> CacheToCharge(
   const bool charges = table.reserve_table_builder_memory;
 #endif
   return charges ? table.block_cache : nullptr;
+}
+
+// Whether tables of the family have an index by the hash of a key's prefix.
+bool HasHashIndex(const ColumnFamilyOptions& family) {
+  using Table = rocksdb::BlockBasedTableOptions;
+  if (family.table_factory == nullptr) return false;
+  const auto* const table = family.table_factory->GetOptions<Table>();
+  return table != nullptr && table->index_type == Table::kHashSearch;
 }
 
 // Where RocksDB itself hashes the bytes of keys, it does not find keys that are
@@ -233,7 +229,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   explicit SealedFilterPolicy(const PolicyOptions& options)
       : SealedFilterPolicy() {
     live_.options = options;
-    StartUse(options);
+    live_.in_use = true;
   }
 
   ~SealedFilterPolicy() override { RemovePolicy(this); }
@@ -276,10 +272,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       builder.seal.level_at_creation =
           LevelByte({context.level_at_creation, context.is_bottommost});
       builder.seal.payload_check = options.payload_check;
-      builder.range = AnswersRanges(options);
-      builder.range_keys.learning = options.learning;
-      builder.range_keys.cuts = options.range_cuts;
-      if (options.learning) builder.range_keys.opened_cuts = opened_cuts_.Get();
       const rocksdb::BlockBasedTableOptions& table = context.table_options;
       // allocation=levels needs the sizes that it chooses.
       builder.optimize_for_memory =
@@ -311,9 +303,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       }
       reader.transform = options.transform;
       if (options.statistics) reader.statistics = statistics_;
-      reader.range = AnswersRanges(options);
-      reader.learning = options.learning;
-      reader.opened_cuts = &opened_cuts_;
       std::string mismatch;
       rocksdb::FilterBitsReader* const bits =
           NewSealedBitsReader(filter, reader, &mismatch);
@@ -331,7 +320,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   Status PrepareOptions(const ConfigOptions& config) override {
     return StatusOf([&] {
       if (!live_.error.empty()) return Status::InvalidArgument(live_.error);
-      StartUse(live_.Get());
+      live_.in_use = true;
       return FilterPolicy::PrepareOptions(config);
     });
   }
@@ -342,9 +331,8 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     return StatusOf([&] {
       if (!live_.error.empty()) return Status::InvalidArgument(live_.error);
       const PolicyOptions options = live_.Get();
-      std::string conflict = options.transform != nullptr
-                                 ? TransformConflict(family)
-                                 : RangeConflict(family, options.range);
+      std::string conflict;
+      if (options.transform != nullptr) conflict = TransformConflict(family);
       if (conflict.empty()) {
         conflict = MemoryConflict(db, options.filter_memory);
       }
@@ -396,11 +384,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     AddPolicy(this, statistics_.get());
   }
 
-  void StartUse(const PolicyOptions& options) {
-    live_.in_use = true;
-    if (options.range) RangeProblem();  // runs its check now
-  }
-
   LevelBits ChooseBits(const PolicyOptions& options,
                        const rocksdb::FilterBuildingContext& context) const {
     if (options.allocation != RocksDBAllocation::kLevels) {
@@ -441,10 +424,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
           "filter_memory is not kept without the listener: all tables get "
           "min_bits_per_key");
       add(!live_.ignored.empty(), Level::WARN_LEVEL, live_.ignored);
-      if (options.range) {
-        add(RangesStopped(), Level::WARN_LEVEL, kRangesStopped);
-        add(!RangeProblem().empty(), Level::WARN_LEVEL, RangeProblem());
-      }
       add(!live_.error.empty(), Level::ERROR_LEVEL,
           "not as it was set: " + live_.error);
       std::string text;
@@ -502,7 +481,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   LiveOptions live_;
   // Reads filters that are not Deltabloom's, and knows its name.
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_;
-  mutable OpenedCuts opened_cuts_;
   const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
   const std::shared_ptr<PolicyStatistics> statistics_ =
       std::make_shared<PolicyStatistics>();

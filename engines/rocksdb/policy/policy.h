@@ -24,8 +24,8 @@ std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(const std::string& uri);
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
     const PolicyOptions& options);
 
-// Registers policy, listener and prefix extractor; returns the number of
-// factories. REQUIRES: LibraryProblem() is empty.
+// Registers policy and listener; returns the number of factories. REQUIRES:
+// LibraryProblem() is empty.
 int AddFactories(rocksdb::ObjectLibrary& library);
 
 // The version of the headers, as in "7.8.3".
@@ -42,10 +42,5 @@ std::string VersionProblem(const std::string& loaded);
 // Checks the version, and that a filter of RocksDB's own can be built and read
 // through private_abi.h. Done once, before anything else is called.
 const std::string& LibraryProblem();
-
-// Whether the loaded library passes the bounds of a seek to filters, as
-// ranges.h says; if not, range parts are not used. Checked once. Throws
-// std::bad_alloc.
-const std::string& RangeProblem();
 
 }  // namespace deltabloom::internal

@@ -14,7 +14,6 @@
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/caller.h"
 #include "engines/rocksdb/policy/policy.h"
-#include "engines/rocksdb/range/ranges.h"
 #include "engines/rocksdb/ranges/collector.h"
 #include "rocksdb/c.h"
 #include "rocksdb/options.h"
@@ -34,7 +33,6 @@ using rocksdb::ColumnFamilyOptions;
 using rocksdb::EventListener;
 using rocksdb::FilterPolicy;
 using rocksdb::ObjectLibrary;
-using rocksdb::SliceTransform;
 
 // Returns what `fn` returns; its exceptions are errors as C has them.
 template <typename Fn>
@@ -77,23 +75,7 @@ PolicyOptions Parsed(const char* text) {
 }
 
 bool NeedsListener(const RocksDBFilterOptions& options) {
-  return options.allocation == RocksDBAllocation::kLevels || options.range;
-}
-
-// Gives *family what ranges need. Returns one line about what conflicts with
-// them, or nothing.
-std::string PrepareForRanges(bool range, ColumnFamilyOptions* family) {
-  std::string conflict = internal::RangeConflict(*family, range);
-  if (!range || !conflict.empty()) return conflict;
-  auto& extractor = family->prefix_extractor;
-  if (extractor == nullptr) {
-    extractor = std::make_shared<internal::RangeExtractor>();
-  } else if (internal::AsRangeExtractor(extractor.get()) == nullptr) {
-    return std::string("prefix_extractor ") + extractor->Name() +
-           " is set, and range=on needs " + internal::kRangeExtractorName +
-           " in its place: reset it, or do without ranges";
-  }
-  return internal::RangeConflict(*family, range);
+  return options.allocation == RocksDBAllocation::kLevels;
 }
 
 }  // namespace
@@ -109,12 +91,8 @@ int internal::AddFactories(ObjectLibrary& library) {
   AddFactory<EventListener>(&library, kPolicyName, [](const std::string&) {
     return NewTreeListener();
   });
-  AddFactory<const SliceTransform>(
-      &library, kRangeExtractorName, [](const std::string&) {
-        return std::make_unique<const RangeExtractor>();
-      });
   RegisterRangeCollector(&library);
-  return 4;
+  return 3;
 }
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
@@ -143,8 +121,6 @@ bool AddRocksDBFilters(const RocksDBFilterOptions& options,
           "the table factory is not that of block-based tables: use "
           "NewBlockBasedTableFactory");
     }
-    ColumnFamilyOptions with = *family;
-    Require(PrepareForRanges(options.range, &with));
     rocksdb::BlockBasedTableOptions changed = *table;
     changed.filter_policy = MakePolicy(options);
     std::shared_ptr<rocksdb::TableFactory> factory(
@@ -154,16 +130,7 @@ bool AddRocksDBFilters(const RocksDBFilterOptions& options,
       db->listeners.push_back(internal::NewTreeListener());
     }
     family->table_factory = std::move(factory);
-    family->prefix_extractor = std::move(with.prefix_extractor);
     return true;
-  });
-}
-
-std::shared_ptr<const SliceTransform> NewRocksDBRangeExtractor(
-    std::string* error) {
-  return Catch(error, [] {
-    Register();
-    return std::make_shared<const internal::RangeExtractor>();
   });
 }
 
@@ -237,7 +204,6 @@ unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
     std::string text =
         "block_based_table_factory={filter_policy={id=deltabloom;" + policy +
         "}}";
-    if (parsed.range) text += ";prefix_extractor=deltabloom.Range";
     if (deltabloom::NeedsListener(parsed)) text += ";listeners=deltabloom";
     char* refused = nullptr;
     rocksdb_get_options_from_string(options, text.c_str(), options, &refused);

@@ -12,8 +12,6 @@
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
-#include "engines/rocksdb/range/learning.h"
-#include "engines/rocksdb/range/ranges.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/table.h"
 #include "rocksdb/write_buffer_manager.h"
@@ -25,7 +23,7 @@ namespace deltabloom::internal {
 
 // As in RocksDBFilterOptions.
 struct FilterSizeOptions {
-  uint32_t millibits_per_key = 0;  // with a range part, of both together
+  uint32_t millibits_per_key = 0;
   double false_positive_rate = 0;  // if not 0, instead of them
   uint64_t max_filter_bytes = kUnlimited;
 };
@@ -63,7 +61,6 @@ enum class BuilderWarning : uint8_t {
   kLoweredBits,
   kNoFilter,
   kMissedRate,
-  kNoRangePart,
   kCount,
 };
 
@@ -78,9 +75,6 @@ struct SharedTally {
 // those of RocksDBFilterOptions.
 struct BuilderSettings : FilterSizeOptions {
   const LayoutRow* layout = nullptr;
-  // With a range part. REQUIRES: no false_positive_rate and no key transform.
-  bool range = false;
-  RangeKeysOptions range_keys;  // without what follows from the others
   uint64_t max_build_bytes = 0;
   KeyMapping mapping;
   SealOptions seal;                  // without what the mapping sets
@@ -133,12 +127,6 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   HashList hashes_;
 
  private:
-  // What surrounds the payload of a filter.
-  struct Frame {
-    uint64_t size;               // of the range part and the framing
-    uint32_t millibits_per_key;  // left for the payload
-  };
-
   // 0 for a key that is lost.
   uint64_t HashOf(const Slice& key);
   uint64_t HashMapped(const Slice& key);
@@ -146,28 +134,20 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   // Charges what is held now, and `more`. Without memory for the change,
   // nothing is charged from then on.
   void Charge(uint64_t more = 0);
-  // Size 0: without a range part.
-  Frame FrameOf(uint64_t keys, uint64_t range_part_size) const;
-  FilterBits BitsIn(const Frame& frame, const LayoutRow& row, uint64_t keys,
+  FilterBits BitsOf(const LayoutRow& row, uint64_t keys,
                     uint64_t max_filter_bytes) const;
   size_t SizeFor(uint64_t keys, uint64_t max_filter_bytes) const;
-  std::string BuildRangePart();  // empty: there is none
-  void LogLearned(std::string_view range_part) const;
   // These return a filter in built_, or no bytes if there can be none.
   Slice Build();
-  Slice BuildAround(std::string_view range_part);
-  Slice BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
-                  const Frame& frame, std::string_view range_part);
+  Slice BuildWith(const LayoutRow& row, uint32_t millibits_per_key);
   Slice BuildEmpty();
   Slice AlwaysMatch();
   template <typename Message>
   void WarnOnce(BuilderWarning warning, const Message& message) const;
   void WarnOf(const FilterBits& bits) const;
-  void WarnOfNoRangePart(RangeKeys::State why) const;
 
   BuilderSettings settings_;
   const bool maps_keys_ = !settings_.mapping.keys().AsTheyAre();
-  RangeKeys range_keys_;
   // The hashes of the last key and prefix, for comparison.
   std::optional<uint64_t> last_key_;
   std::optional<uint64_t> last_alt_;
@@ -179,14 +159,12 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   // The last filter, for MaybePostVerify.
   HashList finished_hashes_{settings_.layout->hash_size};
   FilterKind finished_kind_ = FilterKind::kEmpty;
-  uint64_t finished_range_hash_ = 0;
   KeyMapping::Space key_space_;
   uint64_t finished_bytes_ = 0;  // of filters, which RocksDB keeps for a while
   std::unique_ptr<rocksdb::WriteBufferManager> charge_;  // null: no cache
-  // Bytes that are charged, and of these hashes_ and range_keys_.
+  // Bytes that are charged, and of these hashes_.
   uint64_t charged_ = 0;
   uint64_t charged_hashes_ = 0;
-  uint64_t charged_range_keys_ = 0;
 };
 
 struct ReaderSettings {
@@ -195,9 +173,6 @@ struct ReaderSettings {
   // Only filters of this transform are queried; null: those of none.
   const RegisteredTransform* transform = nullptr;
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
-  bool range = false;                 // whether range parts are queried
-  bool learning = true;               // whether the ranges are sampled
-  OpenedCuts* opened_cuts = nullptr;  // gets those of the filter; may be null
 };
 
 // Returns a reader for any bytes, which must outlive it. Bytes without

@@ -100,10 +100,6 @@ RocksDBFilterRow RowOf(const FilterClass& filter_class,
   row.lookups = totals.lookups;
   row.negatives = totals.negatives;
   row.expected_false_positives = totals.expected;
-  const LookupTotals ranges = SumLookups(group.range_slot);
-  row.range_lookups = ranges.lookups;
-  row.range_negatives = ranges.negatives;
-  row.ranges_without_cut = static_cast<uint64_t>(ranges.expected);
   for (size_t i = 0; i < std::size(group.filters); ++i) {
     row.*kRowFields[i].member = group.filters[i].load(kRelaxed);
   }
@@ -126,7 +122,6 @@ void SubtractCounters(const RocksDBFilterRow& row, RocksDBFilterRow* from) {
       0.0, from->expected_false_positives - row.expected_false_positives);
   // A sum that was taken during a lookup may lack its negative.
   from->negatives = std::min(from->negatives, from->lookups);
-  from->range_negatives = std::min(from->range_negatives, from->range_lookups);
 }
 
 // All policies of the process. Its mutex comes before those of policies.

@@ -123,14 +123,6 @@ inline constexpr RowField kRowFields[] = {
      "filter_expected_false_positives_total",
      "Absent keys that filters are expected to have let through, by the "
      "negatives and the rate of each filter."},
-    {&RocksDBFilterRow::range_lookups, true, "range_lookups",
-     "filter_range_lookups_total", "Lookups of ranges in filters, by seeks."},
-    {&RocksDBFilterRow::range_negatives, true, "range_negatives",
-     "filter_range_negatives_total",
-     "Ranges that filters rejected: each a read of a data block saved."},
-    {&RocksDBFilterRow::ranges_without_cut, true, "ranges_without_cut",
-     "filter_ranges_without_cut_total",
-     "Ranges that none of a filter's cuts could have rejected."},
 };
 
 // Adds all figures, and what is known of the rate.
@@ -158,10 +150,7 @@ struct FilterClass {
 FilterClass ClassOf(std::string_view filter, FilterKind kind);
 
 struct FilterGroup {
-  ~FilterGroup() {
-    FreeLookupSlot(slot);
-    FreeLookupSlot(range_slot);
-  }
+  ~FilterGroup() { FreeLookupSlot(slot); }
 
   // The places in `filters` of the numbers of filters, their bytes and keys.
   enum First : uint8_t { kBuilt = 0, kOpen = 3 };
@@ -171,9 +160,7 @@ struct FilterGroup {
     filters[first + 2].fetch_add(keys, std::memory_order_relaxed);
   }
 
-  // Of its lookups of keys and of ranges.
-  const uint32_t slot = NewLookupSlot();
-  const uint32_t range_slot = NewLookupSlot();
+  const uint32_t slot = NewLookupSlot();  // of its lookups
   std::atomic<uint64_t> filters[6] = {};  // the first of kRowFields
 };
 
@@ -235,11 +222,6 @@ class OpenFilter {
     const uint64_t negatives = n - matches;
     CountLookups(group_->slot, n, negatives,
                  static_cast<double>(negatives) * expected_[0]);
-  }
-
-  // What has no cut is counted in the place of expected false positives.
-  void CountRange(bool may_match, bool without_cut) {
-    CountLookups(group_->range_slot, 1, may_match ? 0 : 1, without_cut ? 1 : 0);
   }
 
  private:

@@ -236,11 +236,6 @@ std::string RocksDBFilterStatistics::ToText() const {
   std::string text = "Filters, by the level their tables were written for, " +
                      NumberText(seconds, 0) +
                      " s; false positives as expected:\n" + Aligned(lines);
-  if (total.range_lookups != 0) {
-    text += "Ranges: " + std::to_string(total.range_lookups) + " looked up, " +
-            std::to_string(total.range_negatives) + " rejected, " +
-            std::to_string(total.ranges_without_cut) + " without a cut\n";
-  }
   for (const std::string& line : Advice()) text += line + "\n";
   return text;
 }
