@@ -34,8 +34,8 @@ def range_panel(axis, rows):
         ys = [100 * max(row["false_positive_rate"], 0.5 / row["samples"]) for row in own]
         axis.plot(xs, ys, markersize=3.5, label=name, **range_style(name, names))
         bounds = [100 * row["bound"] for row in own if "bound" in row]
-        if name == "deltabloom, ranges alone" and bounds:
-            axis.plot(xs, bounds, ":", color=INK, linewidth=0.8, label="Grafite's bound, all bits")
+        if name == "deltabloom" and bounds:
+            axis.plot(xs, bounds, ":", color=INK, linewidth=0.8, label="Grafite's bound")
     drawing.logarithmic(axis, "y", steps=(1,))
     if any("bound" in row for row in rows):
         axis.set_xscale("log", base=2)

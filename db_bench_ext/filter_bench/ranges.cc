@@ -321,10 +321,7 @@ class Bench {
   }
 
   void Measure(double bits) {
-    const double range_bits = internal::RangeBitsPerKey(bits);
-    std::vector<RangeFilter> filters = {
-        RangePartFilter("deltabloom", range_bits),
-        RangePartFilter("deltabloom, ranges alone", bits)};
+    std::vector<RangeFilter> filters = {RangePartFilter("deltabloom", bits)};
     for (const size_t prefix : set_.prefix_bytes) {
       filters.push_back(PrefixBloom(prefix, bits));
     }
@@ -332,8 +329,8 @@ class Bench {
       Measure(filter, bits, 0, ranges_.size());
     }
     for (size_t i = 0; i < ranges_.size(); ++i) {
-      Measure(RangePartFilter("deltabloom, learned", range_bits, learned_[i]),
-              bits, i, i + 1);
+      Measure(RangePartFilter("deltabloom, learned", bits, learned_[i]), bits,
+              i, i + 1);
     }
   }
 
@@ -355,8 +352,7 @@ class Bench {
       std::vector<double> compact, own;
       for (int i = 0; i < options_.repetitions; ++i) {
         compact.push_back(BuildTime([&](const RangeSet& set) {
-          return BuildOfPrefixes(set, Layout::kCompact,
-                                 bits - internal::RangeBitsPerKey(bits),
+          return BuildOfPrefixes(set, Layout::kCompact, bits,
                                  std::string::npos);
         }));
         own.push_back(BuildTime(filter.build));

@@ -1,7 +1,7 @@
 // Range filters as plain bytes. A range filter answers "may a key k with lower
 // <= k < upper have been added?", and never no for a range that holds a key: it
 // saves a read for most scans of empty ranges. docs/guide.md says when to use
-// it; docs/format.md, chapter "Range part", defines every byte. Store them
+// it; docs/format.md, chapter "Range filter", defines every byte. Store them
 // under a checksum: not every changed bit can be detected.
 //
 // Keys are ordered by their bytes, as unsigned numbers. Integers in that order

@@ -137,8 +137,7 @@ class Modes(FilterBench):
                 self.assertLess(row["false_positive_rate"], 0.08, SEED)
             if name in groups and competitor == "deltabloom, learned":
                 self.assertLess(row["false_positive_rate"], 0.05, SEED)
-            alone = competitor in ("deltabloom", "deltabloom, ranges alone")
-            self.assertEqual("bound" in row, alone and name in ("uniform", "correlated", "clustered"))
+            self.assertEqual("bound" in row, competitor == "deltabloom" and name in ("uniform", "correlated", "clustered"))
 
     def test_the_adapter_for_leveldb_writes_its_bits(self):
         done = tiny("--competitors", "leveldb-bloom,deltabloom-leveldb", "--keys", "1k", "--samples", "10k",

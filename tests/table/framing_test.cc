@@ -1,6 +1,8 @@
 // Every row of the two tables of answers in docs/format.md, chapter Framings.
 #include "table/framing.h"
 
+#include <gtest/gtest.h>
+
 #include "tests/csv.h"
 #include "tests/filters.h"
 #include "util/coding.h"

@@ -1,5 +1,5 @@
 // The range part of a filter: answers "is any key in [lower, upper)?".
-// docs/format.md, chapter "Range part", defines its bytes.
+// docs/format.md, chapter "Range filter", defines its bytes.
 #pragma once
 
 #include <algorithm>
