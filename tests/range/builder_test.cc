@@ -208,14 +208,6 @@ TEST(RangeBuilder, SamplesDecide) {
   for (const auto& [lower, upper] : samples) {
     EXPECT_FALSE(range.MayMatch(lower, upper)) << lower << range.Describe();
   }
-  // Under a seed other bytes, the same answers to those who know it.
-  const internal::SipHashKey seed{1, 2};
-  const std::string seeded = PartOf(keys, 10, samples, &seed);
-  EXPECT_EQ(seeded.size(), part.size());
-  EXPECT_NE(seeded, part);
-  for (const std::string& key : keys) {
-    EXPECT_TRUE(RangePart(seeded, &seed).MayMatch(key, key + '\0'));
-  }
 }
 
 // A sample of weight 3 counts as three; open ones and those without weight do
@@ -267,30 +259,6 @@ TEST(RangeBuilder, SamplesOfSeveralSizesStandForSmallerOnes) {
   EXPECT_LE(passed, 10) << RangePart(part).Describe();
 }
 
-// Partitions are too small to choose by the samples among their own keys.
-TEST(RangeBuilder, PartsOfOneTableShareSamples) {
-  RangePartBuilder builder(10);
-  builder.ShareRanges();
-  for (uint64_t i = 0; i < 256; ++i) {
-    // Most parts have none among their keys.
-    builder.AddSample(BigEndian(20 * i + 1), BigEndian(20 * i + 2));
-  }
-  std::vector<std::string> parts(100);
-  for (uint64_t i = 0; i < 20'000; ++i) {
-    builder.AddKey(BigEndian(i / 2 * 2) +
-                   BigEndian(i % 2 * 500'000 + i * 7919 % 500'000));
-    if (i % 200 == 199) {
-      EXPECT_TRUE(builder.Finish(&parts[i / 200]));
-    }
-  }
-  int passed = 0;
-  for (uint64_t i = 5000; i < 10'000; ++i) {
-    const RangePart range(parts[i / 100]);
-    passed += range.MayMatch(BigEndian(2 * i + 1), BigEndian(2 * i + 2));
-  }
-  EXPECT_LE(passed, 10) << RangePart(parts[75]).Describe();
-}
-
 // All keys near each other, all numbers exact: no more bytes than that takes.
 TEST(RangeBuilder, DenseNumbersTakeFewBytes) {
   std::vector<std::string> keys;
@@ -308,7 +276,7 @@ TEST(RangeBuilder, CutsGetAllBitsThatFit) {
   const std::vector<std::string> hashes = Hashes(1 << 14);
   const KeySet keys(hashes.begin(), hashes.end());
   const auto size_in = [&keys](double bytes) {
-    return PartOf(keys, bytes / (1 << 11), {}, nullptr, {{0, 0, 64}}).size();
+    return PartOf(keys, bytes / (1 << 11), {}, {{0, 0, 64}}).size();
   };
   for (double bits = 3.5; bits < 12; ++bits) {
     const size_t size = size_in(bits * (1 << 11));

@@ -52,18 +52,16 @@ void CheckEnds(const RangePart& range, const std::vector<std::string>& keys,
 uint64_t CheckAnswers(const KeySet& set, const KeyKind& kind, double bits,
                       Random* random) {
   const std::vector<std::string> keys(set.begin(), set.end());
-  // Learned from ranges of the same kind or from none, seeded or not.
+  // Learned from ranges of the same kind or from none.
   Samples samples;
   for (uint64_t n = 64 * random->Below(3); n > 0; --n) {
     samples.push_back(RangeNear(keys, kind, random));
   }
-  const internal::SipHashKey seed_key{random->Next(), random->Next()};
-  const auto* seed = random->Below(2) == 0 ? &seed_key : nullptr;
   const bool fixed = random->Below(4) == 0;
   const std::string part = PartOf(
-      set, bits, samples, seed,
+      set, bits, samples,
       fixed ? RandomCuts(kind, random) : std::vector<internal::range::Cut>());
-  const RangePart range(part, seed);
+  const RangePart range(part);
   EXPECT_LE(part.size(), internal::MaxRangePartSize(keys.size(), bits));
   // Long keys can be too few to have a part at all.
   if (bits >= 4 && keys.size() >= 300 && !fixed) {
@@ -77,7 +75,7 @@ uint64_t CheckAnswers(const KeySet& set, const KeyKind& kind, double bits,
         << testing::PrintToString(key) << " " << range.Describe();
   }
   EXPECT_EQ(range.HasKeyFrom(""), !range.AlwaysMatches());
-  const bool compare = !part.empty() && seed == nullptr && keys.size() <= 300;
+  const bool compare = !part.empty() && keys.size() <= 300;
   std::unique_ptr<reference::Range> slow;
   if (compare) slow = std::make_unique<reference::Range>(part);
   uint64_t no = 0;

@@ -26,14 +26,12 @@ using Samples = std::vector<std::pair<std::string, std::string>>;
 // Empty if the builder refuses.
 inline std::string PartOf(const KeySet& keys, double bits_per_key,
                           const Samples& samples = {},
-                          const internal::SipHashKey* seed = nullptr,
                           std::vector<internal::range::Cut> cuts = {}) {
   internal::RangePartBuilder builder(bits_per_key);
   builder.SetCuts(std::move(cuts));
   for (const auto& [lower, upper] : samples) {
     builder.AddSample(lower, upper);
   }
-  if (seed != nullptr) builder.SetSeed(*seed);
   for (const std::string& key : keys) builder.AddKey(key);
   std::string part;
   builder.Finish(&part);

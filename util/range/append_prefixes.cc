@@ -497,7 +497,6 @@ struct CutHashes {
   static constexpr size_t kNone = ~size_t{0};
 
   const Cut cut;
-  const SipHashKey* const seed;
   const LayoutRow* const row;
   // Keys that share these bits with the last one have its prefix.
   size_t known_bits = cut.count > 0 ? kNone : cut.bits;
@@ -508,16 +507,12 @@ struct CutHashes {
   bool Add(std::string_view key, unsigned shared_bits) {
     if (shared_bits >= known_bits) return cut.count > 0;
     char bytes[kMaxCutBytes];
-    const bool is_quick = seed == nullptr && HasHashOfBits(cut, key);
+    const bool is_quick = HasHashOfBits(cut, key);
     const std::string_view prefix = is_quick ? key : PrefixOf(cut, key, bytes);
     if (cut.count > 0) known_bits = prefix.empty() ? kNone : 8 * prefix.size();
     if (prefix.empty()) return true;
-    char hashed[8];
-    if (seed != nullptr) StoreFixed64(hashed, SipHash(*seed, prefix));
     const uint64_t hash =
-        is_quick
-            ? Hash64OfBits(key.data(), cut.bits)
-            : Hash64(seed == nullptr ? prefix : std::string_view(hashed, 8));
+        is_quick ? Hash64OfBits(key.data(), cut.bits) : Hash64(prefix);
     if (hashes.size() == 0 || hash != last) hashes.Add(hash);
     last = hash;
     return true;
@@ -611,12 +606,12 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
 }
 
 void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
-                    bool learned, const SipHashKey* seed, std::string* dst) {
+                    bool learned, std::string* dst) {
   std::vector<CutHashes> hashes;
   size_t deepest = 0;
   for (const PlannedCut& planned : cuts) {
     const Cut& cut = planned.cut;
-    hashes.push_back({cut, seed, FindLayout(planned.layout)});
+    hashes.push_back({cut, FindLayout(planned.layout)});
     deepest = std::max(
         deepest, cut.count == 0 ? (cut.bits + 7u) / 8 : kBytesOfDelimited);
   }

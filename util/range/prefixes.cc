@@ -184,7 +184,7 @@ void PrefixesOfRange::Next() {
   }
 }
 
-bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
+bool Prefixes::Parse(std::string_view body) {
   const auto take = [&body](uint64_t size, std::string_view* part) {
     if (body.size() < size) return false;
     *part = body.substr(0, size);
@@ -222,7 +222,6 @@ bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
     cut.filter.payload = reinterpret_cast<const unsigned char*>(filter.data());
     cut.filter.payload_size = filter.size() - 1;
     cut.usable = row->parse(last_byte, ActiveCpu(), &cut.filter);
-    cut.may_match_hash = row->may_match_hash;
   }
   // Of the cuts that can reject a range the deepest is the most likely to.
   const auto depth = [](const CutFilter& cut) {
@@ -232,22 +231,7 @@ bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
                    [&](const CutFilter& a, const CutFilter& b) {
                      return depth(a) > depth(b);
                    });
-  for (size_t i = 1; i < cuts_count_; ++i) {
-    const CutFilter& largest = cuts_[largest_];
-    if (cuts_[i].usable && (!largest.usable || cuts_[i].size > largest.size)) {
-      largest_ = i;
-    }
-  }
-  if (seed != nullptr) seed_ = *seed;
   return body.empty();
-}
-
-inline bool Prefixes::MayHold(const CutFilter& cut,
-                              std::string_view prefix) const {
-  if (!seed_.has_value()) return cut.filter.may_match(cut.filter, prefix);
-  char hashed[8];
-  StoreFixed64(hashed, SipHash(*seed_, prefix));
-  return cut.filter.may_match(cut.filter, {hashed, sizeof(hashed)});
 }
 
 Answer Prefixes::Ask(std::string_view lower,
@@ -265,24 +249,13 @@ Answer Prefixes::Ask(std::string_view lower,
     PrefixesOfRange prefixes(cut.cut, range, least_size_);
     if (!prefixes.known()) continue;
     answer = Answer::kMayMatch;
-    while (prefixes.left() > 0 && !MayHold(cut, prefixes.prefix())) {
+    while (prefixes.left() > 0 &&
+           !cut.filter.may_match(cut.filter, prefixes.prefix())) {
       prefixes.Next();
     }
     if (prefixes.left() == 0) return Answer::kNo;
   }
   return answer;
-}
-
-bool Prefixes::KeyMayMatch(std::string_view key) const {
-  const CutFilter& cut = cuts_[largest_];
-  if (!cut.usable) return true;
-  if (!seed_.has_value() && HasHashOfBits(cut.cut, key)) {
-    return cut.may_match_hash(cut.filter,
-                              Hash64OfBits(key.data(), cut.cut.bits));
-  }
-  char bytes[kMaxCutBytes];
-  const std::string_view prefix = PrefixOf(cut.cut, key, bytes);
-  return prefix.empty() || MayHold(cut, prefix);
 }
 
 std::vector<Cut> Prefixes::LearnedCuts() const {

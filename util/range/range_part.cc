@@ -67,7 +67,7 @@ void RangePartBuilder::AddKey(std::string_view key) noexcept {
 void RangePartBuilder::Clear() {
   gave_up_ = false;
   keys_ = range::KeyStore();
-  if (!shares_ranges_) empty_ranges_.clear();
+  empty_ranges_.clear();
   next_ = next_shared_ = 0;
 }
 
@@ -129,8 +129,7 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) {
   }
   if (prefixes.cuts.empty()) return false;
   part->push_back(kPrefixes);
-  range::AppendPrefixes(keys_, prefixes.cuts, learned_,
-                        seed_.has_value() ? &*seed_ : nullptr, part);
+  range::AppendPrefixes(keys_, prefixes.cuts, learned_, part);
   return true;
 }
 
@@ -153,7 +152,7 @@ bool RangePartBuilder::Finish(std::string* dst) noexcept {
   return done;
 }
 
-RangePart::RangePart(std::string_view range_part, const SipHashKey* seed) {
+RangePart::RangePart(std::string_view range_part) {
   if (range_part.size() < kHeaderSize + kRangePartSizeBytes) return;
   const size_t size = range_part.size() - kRangePartSizeBytes;
   if (LoadFixed64(range_part.data() + size) != size ||
@@ -166,7 +165,7 @@ RangePart::RangePart(std::string_view range_part, const SipHashKey* seed) {
   if (range_part[1] == kNumbers) {
     parsed = shape_.emplace<range::Numbers>().Parse(body);
   } else if (range_part[1] == kPrefixes) {
-    parsed = shape_.emplace<range::Prefixes>().Parse(body, seed);
+    parsed = shape_.emplace<range::Prefixes>().Parse(body);
   }
   if (!parsed) shape_.emplace<Unknown>();
 }

@@ -22,15 +22,6 @@ inline constexpr size_t kRangePartSizeBytes = 8;
 // A range part may take this many bytes, however few keys it has.
 inline constexpr uint64_t kRangePartFreeBytes = 160;
 
-// How a policy's bits_per_key are shared: of those beyond the 2 that Elias-Fano
-// codes spend first, each halves the rate of one part, and equal rates make the
-// least sum.
-constexpr double RangeBitsPerKey(double bits_per_key) {
-  return 2 + (bits_per_key - 2) / 2;
-}
-// With fewer there is no range part, and the point part has them all.
-inline constexpr double kMinBitsPerKeyWithRanges = 6;
-
 // The most bytes of a range part of this many distinct keys.
 uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key);
 
@@ -51,9 +42,6 @@ class RangePartBuilder {
   // added. Samples stay for all parts.
   void AddSample(std::string_view lower, std::optional<std::string_view> upper,
                  double weight = 1);
-  // The parts are those of partitions of one table: each is chosen by the empty
-  // ranges of those before it as well.
-  void ShareRanges() { shares_ranges_ = true; }
   // Cuts for keys of any form; samples then have no effect. REQUIRES: no key
   // was added. Stay, too.
   void SetCuts(std::vector<range::Cut> cuts) { cuts_ = std::move(cuts); }
@@ -62,8 +50,6 @@ class RangePartBuilder {
   void SetLearnedCuts(std::vector<range::Cut> cuts) {
     learned_cuts_ = std::move(cuts);
   }
-  // Prefixes are hashed under this seed. Stays, too.
-  void SetSeed(const SipHashKey& seed) { seed_ = seed; }
 
   // From now on the part takes no more bits per key than `most`.
   void LimitBits(double most) { bits_per_key_ = std::min(bits_per_key_, most); }
@@ -98,10 +84,8 @@ class RangePartBuilder {
   size_t next_ = 0;
   size_t next_shared_ = 0;  // bytes with which it and the last key begin
   std::vector<range::EmptyRange> empty_ranges_;
-  bool shares_ranges_ = false;
   std::vector<range::Cut> cuts_, learned_cuts_;
   bool learned_ = false;
-  std::optional<SipHashKey> seed_;
   range::KeyStore keys_;
   bool gave_up_ = false;
 };
@@ -110,9 +94,7 @@ class RangePartBuilder {
 // are safe: damaged ones and those of a later version always match.
 class RangePart {
  public:
-  // `seed`: of a seeded filter, else null.
-  explicit RangePart(std::string_view range_part,
-                     const SipHashKey* seed = nullptr);
+  explicit RangePart(std::string_view range_part);
 
   // False only if no added key k has lower <= k < upper, bytewise; true if
   // lower >= upper. Without `upper` all keys from `lower` on are meant.
@@ -122,12 +104,6 @@ class RangePart {
   }
   range::Answer Ask(std::string_view lower,
                     std::optional<std::string_view> upper) const;
-
-  // False only if the key was not added; true unless the part has cuts.
-  bool KeyMayMatch(std::string_view key) const {
-    const auto* const prefixes = std::get_if<range::Prefixes>(&shape_);
-    return prefixes == nullptr || prefixes->KeyMayMatch(key);
-  }
 
   // True only if some added key k has k >= bound. A part of numbers knows it
   // for every bound, one of prefixes unless the bound begins like the last key.

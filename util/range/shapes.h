@@ -14,7 +14,6 @@
 
 #include "util/coding.h"
 #include "util/layouts/layout.h"
-#include "util/siphash.h"
 
 namespace deltabloom::internal::range {
 
@@ -311,14 +310,11 @@ class PrefixesOfRange {
 class Prefixes {
  public:
   // False, and nothing else may be called then, if the body breaks a rule.
-  // `seed`: of a seeded filter, else null.
-  bool Parse(std::string_view body, const SipHashKey* seed);
+  bool Parse(std::string_view body);
 
   // REQUIRES: lower < upper. Without `upper` the range is open.
   Answer Ask(std::string_view lower,
              std::optional<std::string_view> upper) const;
-  // Queries the cut with the most bytes: it has the most distinct prefixes.
-  bool KeyMayMatch(std::string_view key) const;
   bool HasKeyFrom(std::string_view bound) const {
     return bound <= std::max(first_, last_);
   }
@@ -335,10 +331,7 @@ class Prefixes {
     uint64_t size = 0;
     bool usable = false;
     ParsedFilter filter;
-    bool (*may_match_hash)(const ParsedFilter& parsed, uint64_t hash);
   };
-
-  bool MayHold(const CutFilter& cut, std::string_view prefix) const;
 
   size_t least_size_ = 0;
   // What the first and the last key begin with, or all of them.
@@ -346,8 +339,6 @@ class Prefixes {
   size_t cuts_count_ = 0;
   bool learned_ = false;
   std::array<CutFilter, kMaxCuts> cuts_;  // the deepest first
-  size_t largest_ = 0;  // of the usable cuts, if there are any
-  std::optional<SipHashKey> seed_;
 };
 
 struct PlannedCut {
@@ -375,6 +366,6 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
 // Allocated per key at most; a sample takes 16 more, fixed cuts 8 more each.
 inline constexpr uint64_t kPrefixesBytesPerKey = 26;
 void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
-                    bool learned, const SipHashKey* seed, std::string* dst);
+                    bool learned, std::string* dst);
 
 }  // namespace deltabloom::internal::range
