@@ -177,6 +177,12 @@ install(FILES
   ${PROJECT_BINARY_DIR}/deltabloomConfigVersion.cmake
   DESTINATION ${deltabloom_config_dir} COMPONENT deltabloom_development)
 
+if(deltabloom_top_level)
+  add_custom_target(uninstall
+    COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
+    VERBATIM)
+endif()
+
 if(DELTABLOOM_PACKAGES)
   include(cmake/packages.cmake)
 endif()

@@ -1,13 +1,13 @@
-"""A Conan 2 recipe that builds from this source tree: conan create cmake/conan"""
+"""A Conan 2 recipe of one release archive, which conandata.yml beside it names.
+script/package source writes both; see the end of its help."""
 
-import pathlib
-import re
+import os
 
 from conan import ConanFile
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
-from conan.tools.files import copy
+from conan.tools.files import copy, get
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PARTS = ("shared_filters", "rocksdb", "leveldb", "redis")
 
 
 class Deltabloom(ConanFile):
@@ -15,30 +15,35 @@ class Deltabloom(ConanFile):
     license = "Apache-2.0"
     description = "Filters for sorted string tables, and a RocksDB filter policy"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_rocksdb": [True, False]}
-    default_options = {"with_rocksdb": True}
+    # Each part is ON or OFF, so that none depends on what happens to be installed.
+    options = {f"with_{part}": [True, False] for part in PARTS}
+    default_options = {"with_shared_filters": True, "with_rocksdb": True,
+                       "with_leveldb": False, "with_redis": False}  # fmt: skip
 
     def set_version(self):
-        text = (SOURCE / "util" / "version.h").read_text()
-        self.version = re.search(r'kVersion\[\] = "(.+)"', text)[1]
-
-    def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "util/*", "table/*",
-                        "engines/*", "shared_filters/*"):  # fmt: skip
-            copy(self, pattern, SOURCE, self.export_sources_folder)
+        (self.version,) = self.conan_data["sources"]
 
     def requirements(self):
         if self.options.with_rocksdb:
-            self.requires("rocksdb/[>=7.0.3 <12]", transitive_headers=True)
+            # What the policy compiles with: docs/compatibility.md.
+            self.requires("rocksdb/[>=7.0.3 <11.10]", transitive_headers=True)
+        if self.options.with_leveldb:
+            self.requires("leveldb/[>=1.23]", transitive_headers=True)
+        if self.options.with_redis:
+            self.requires("hiredis/[>=1.0]")
 
     def layout(self):
         cmake_layout(self)
 
+    def source(self):
+        get(self, **self.conan_data["sources"][self.version], strip_root=True)
+
     def generate(self):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
-        toolchain.cache_variables["DELTABLOOM_ROCKSDB"] = bool(self.options.with_rocksdb)
-        for part in ("LEVELDB", "REDIS", "TOOLS", "EXAMPLES"):
+        for part in PARTS:
+            toolchain.cache_variables[f"DELTABLOOM_{part.upper()}"] = bool(self.options.get_safe(f"with_{part}"))
+        for part in ("TOOLS", "EXAMPLES", "DB_BENCH_EXT", "TESTS"):
             toolchain.cache_variables[f"DELTABLOOM_{part}"] = False
         toolchain.generate()
 
@@ -49,7 +54,7 @@ class Deltabloom(ConanFile):
 
     def package(self):
         CMake(self).install()
-        copy(self, "LICENSE", SOURCE, pathlib.Path(self.package_folder) / "licenses")
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
 
     def package_info(self):
         # The installed CMake package names the libraries itself.

@@ -240,13 +240,24 @@ endforeach()
 check_headers("${WORK}/in a prefix/shared")
 check_exports("${WORK}/in a prefix/shared")
 
+# What is installed can be removed: of the last prefix, not a file stays.
+run(${CMAKE_COMMAND} --build ${WORK}/build --target uninstall)
+file(GLOB_RECURSE left "${WORK}/in a prefix/shared/*")
+if(left OR EXISTS "${WORK}/in a prefix/shared/include/deltabloom")
+  message(FATAL_ERROR "uninstall leaves ${left}")
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build --target uninstall
+  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(result EQUAL 0 OR NOT output MATCHES "Nothing was installed")
+  message(FATAL_ERROR "uninstalling twice: ${output}")
+endif()
+
 # The same build as packages. That of development has static libraries as well.
 find_program(dpkg_shlibdeps dpkg-shlibdeps)
 if(dpkg_shlibdeps)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DDELTABLOOM_PACKAGES=ON)
   run(${CMAKE_COMMAND} --build ${WORK}/build)
-  run(${CMAKE_COMMAND} --install ${WORK}/build --prefix "${WORK}/in a prefix/shared"
-    --component deltabloom_development)
+  run(${CMAKE_COMMAND} --install ${WORK}/build --prefix "${WORK}/in a prefix/shared")
   run(${PYTHON} ${SOURCE}/tests/packages/packages_test.py ${WORK}/build "${WORK}/in a prefix/shared")
   message(STATUS "packages: ${output}")
   if(ROCKSDB)
