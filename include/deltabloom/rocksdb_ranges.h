@@ -37,7 +37,7 @@ struct ReadOptions;
 namespace deltabloom {
 
 struct DELTABLOOM_EXPORT RocksDBRangeOptions {
-  // Bits of filter per key. Legal: above 0, up to 1000; useful from about 4 on.
+  // Bits of filter per key. Legal: 2 to 1000; useful from about 4 on.
   // A table may take fewer, if its filter needs no more.
   double bits_per_key = 8;
 
@@ -56,7 +56,8 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
   uint64_t max_table_bytes = uint64_t{16} << 20;
 
   // The most bytes of the properties of all tables of the column family. Once
-  // its keys times bits_per_key exceed them, new tables get fewer bits per key,
+  // its keys times bits_per_key exceed them (some 170 bytes per table are not
+  // counted), new tables get fewer bits per key,
   // or none, and the LOG says so. RocksDB's estimate of the number of keys
   // counts, which the first form of NewIterator asks for. Legal: 1 or more.
   uint64_t max_memory = kUnlimited;

@@ -22,9 +22,9 @@ namespace internal {
 
 std::string ParsedRangeOptions::Set(const RocksDBRangeOptions& from) {
   static_cast<RocksDBRangeOptions&>(*this) = from;
-  if (!(bits_per_key > 0 && bits_per_key <= 1000)) {
+  if (!(bits_per_key >= kLeastRangeBitsPerKey && bits_per_key <= 1000)) {
     return "bits_per_key = " + NumberText(bits_per_key) +
-           " is out of range: use more than 0, to 1000";
+           " is out of range: use 2 to 1000";
   }
   if (max_table_bytes == 0) {
     return "max_table_bytes = 0 is out of range: use 1 or more";
