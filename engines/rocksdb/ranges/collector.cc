@@ -39,10 +39,17 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     // Range tombstones come out of order, and apply whether or not the table is
     // skipped.
     if (failed_ || type == rocksdb::kEntryRangeDeletion) return Status::OK();
-    failed_ =
-        key.size() < timestamp_size_ || !WithoutThrowing([&] {
-          AddKey(key.ToStringView().substr(0, key.size() - timestamp_size_));
-        });
+    bool added = false;
+    if (key.size() >= timestamp_size_) {
+      WithoutThrowing([&] {
+        added =
+            AddKey(key.ToStringView().substr(0, key.size() - timestamp_size_));
+      });
+    }
+    if (!added) {
+      failed_ = true;
+      builder_.Clear();
+    }
     return Status::OK();
   }
 
@@ -87,7 +94,8 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     }
   }
 
-  void AddKey(std::string_view key) {
+  // False if the filter would lack keys, or takes too much memory to build.
+  bool AddKey(std::string_view key) {
     const RegisteredTransform* const transform = state_->options.transform;
     if (transform != nullptr) {
       key = transform->transform.function(key, &transformed_);
@@ -96,9 +104,8 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     ++entries_;
     // The builder gives up if keys do not ascend bytewise.
     const uint64_t most = state_->options.max_build_bytes;
-    failed_ = builder_.KeysAdded() == 0 ||
-              (most != 0 && builder_.EstimatedBuildBytes() > most);
-    if (failed_) builder_.Clear();
+    return builder_.KeysAdded() != 0 &&
+           (most == 0 || builder_.EstimatedBuildBytes() <= most);
   }
 
   void BuildProperty() {
@@ -165,7 +172,7 @@ std::unordered_map<std::string, rocksdb::OptionTypeInfo> FactoryOptionInfos() {
 class RangeCollectorFactory final
     : public rocksdb::TablePropertiesCollectorFactory {
  public:
-  // By name: with the defaults until its options are prepared.
+  // By name: with the defaults until it is configured.
   RangeCollectorFactory()
       : state_(std::make_shared<RangesState>(ParsedRangeOptions())),
         by_name_(true) {
@@ -174,7 +181,7 @@ class RangeCollectorFactory final
 
   RangeCollectorFactory(std::shared_ptr<RangesState> state,
                         size_t timestamp_size)
-      : state_(std::move(state)) {
+      : state_(std::move(state)), by_name_(false) {
     options_.ranges = state_->options;
     options_.timestamp_size = timestamp_size;
     Register();
@@ -182,19 +189,24 @@ class RangeCollectorFactory final
 
   const char* Name() const override { return kRangePropertyName; }
 
-  Status PrepareOptions(const rocksdb::ConfigOptions& config) override {
-    if (by_name_) {
-      Status status = Status::MemoryLimit();
-      WithoutThrowing([&] { status = MakeState(); });
-      if (!status.ok()) return status;
-    }
-    return TablePropertiesCollectorFactory::PrepareOptions(config);
-  }
-
   rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(
       Context /*context*/) override {
     // RocksDB uses the result without a check before 9.x.
     return new RangeCollector(state_, options_.timestamp_size);
+  }
+
+ protected:
+  // RocksDB does not call PrepareOptions for the collectors of a family.
+  Status ConfigureOptions(
+      const rocksdb::ConfigOptions& config,
+      const std::unordered_map<std::string, std::string>& map,
+      std::unordered_map<std::string, std::string>* unused) override {
+    Status status =
+        TablePropertiesCollectorFactory::ConfigureOptions(config, map, unused);
+    if (!status.ok() || map.empty()) return status;
+    status = Status::MemoryLimit();
+    WithoutThrowing([&] { status = MakeState(); });
+    return status;
   }
 
  private:
@@ -205,21 +217,19 @@ class RangeCollectorFactory final
 
   Status MakeState() {
     ParsedRangeOptions parsed;
-    const std::string error = parsed.Set(options_.ranges);
-    if (!error.empty()) {
-      return Status::InvalidArgument(std::string(kRangePropertyName) + ": " +
-                                     error);
-    }
-    state_ = std::make_shared<RangesState>(parsed);
+    const std::string error = by_name_ ? parsed.Set(options_.ranges)
+                                       : "RocksDBRanges has fixed its options";
+    if (error.empty()) state_ = std::make_shared<RangesState>(parsed);
     // As they are printed: with the version of the key transform.
-    options_.ranges = parsed;
-    by_name_ = false;
-    return Status::OK();
+    options_.ranges = state_->options;
+    if (error.empty()) return Status::OK();
+    return Status::InvalidArgument(std::string(kRangePropertyName) + ": " +
+                                   error);
   }
 
   FactoryOptions options_;
   std::shared_ptr<RangesState> state_;
-  bool by_name_ = false;  // and its options are not prepared yet
+  const bool by_name_;
 };
 
 }  // namespace

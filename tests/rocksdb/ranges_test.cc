@@ -1,0 +1,1098 @@
+// RocksDBRanges: options, the collector beside others and by name, properties
+// that readers let pass, limits, learning, statistics, and what a scan asks.
+// ranges_scans_test.cc has what scans find.
+#include <atomic>
+#include <limits>
+
+#include "engines/rocksdb/ranges/iterator.h"
+#include "engines/rocksdb/ranges/sample.h"
+#include "engines/rocksdb/ranges/state.h"
+#include "rocksdb/utilities/object_registry.h"
+#include "tests/rocksdb/equal_keys.h"
+#include "tests/rocksdb/ranges_db.h"
+#include "util/version.h"
+
+namespace deltabloom::testing {
+namespace {
+
+using std::nullopt;
+
+using Collector = rocksdb::TablePropertiesCollector;
+using Factory = rocksdb::TablePropertiesCollectorFactory;
+using FactoryPtr = std::shared_ptr<Factory>;
+
+// --- Options ----------------------------------------------------------------
+
+TEST(RangesOptionsTest, ErrorsNameTheValueAndWhatIsLegal) {
+  const struct {
+    void (*set)(RocksDBRangeOptions* options);
+    const char* error;
+  } wrong[] = {
+      {[](auto* options) { options->bits_per_key = 0; },
+       "bits_per_key = 0 is out of range"},
+      {[](auto* options) { options->bits_per_key = -1; },
+       "bits_per_key = -1 is out of range"},
+      {[](auto* options) { options->bits_per_key = 1000.5; },
+       "bits_per_key = 1000.5 is out of range"},
+      {[](auto* options) {
+         options->bits_per_key = std::numeric_limits<double>::quiet_NaN();
+       },
+       "bits_per_key = nan is out of range"},
+      {[](auto* options) { options->max_table_bytes = 0; },
+       "max_table_bytes = 0 is out of range"},
+      {[](auto* options) { options->max_memory = 0; },
+       "max_memory = 0 is out of range"},
+      {[](auto* options) { options->range_prefixes = "8,"; },
+       "range_prefixes = 8, is not valid"},
+      {[](auto* options) { options->range_prefixes = "129"; },
+       "range_prefixes = 129 is not valid"},
+      {[](auto* options) { options->key_transform = "no_such"; },
+       "key_transform = no_such is not registered"},
+      {[](auto* options) { options->key_transform = ""; },
+       "key_transform =  is not registered"},
+  };
+  for (const auto& [set, expected] : wrong) {
+    RocksDBRangeOptions options;
+    set(&options);
+    EXPECT_EQ(options.Validate().find(expected), 0u) << options.Validate();
+    EXPECT_CONTAINS(options.Validate(), ": use ");
+    EXPECT_LACKS(options.Validate(), "\n");
+    std::string error;
+    EXPECT_EQ(RocksDBRanges::New(options, &error), nullptr);
+    EXPECT_EQ(error, "deltabloom: " + options.Validate());
+  }
+}
+
+TEST(RangesOptionsTest, DefaultsAndLimitsAreLegal) {
+  EXPECT_EQ(RocksDBRangeOptions().Validate(), "");
+  RocksDBRangeOptions options;
+  options.bits_per_key = 1000;
+  options.max_table_bytes = 1;
+  options.max_memory = 1;
+  options.max_build_bytes = 1;
+  options.range_prefixes = "8,12b,'/'x3";
+  options.key_transform = "ascii_lowercase";
+  EXPECT_EQ(options.Validate(), "");
+}
+
+// --- AddTo ------------------------------------------------------------------
+
+// A collector of the user's own.
+class CountingFactory : public Factory {
+ public:
+  const char* Name() const override { return "test.count"; }
+  Collector* CreateTablePropertiesCollector(Context) override {
+    class Counting : public Collector {
+     public:
+      const char* Name() const override { return "test.count"; }
+      Status AddUserKey(const Slice&, const Slice&, rocksdb::EntryType,
+                        rocksdb::SequenceNumber, uint64_t) override {
+        ++entries_;
+        return Status::OK();
+      }
+      Status Finish(rocksdb::UserCollectedProperties* properties) override {
+        properties->insert({"test.count", std::to_string(entries_)});
+        return Status::OK();
+      }
+      rocksdb::UserCollectedProperties GetReadableProperties() const override {
+        return {};
+      }
+
+     private:
+      int entries_ = 0;
+    };
+    return new Counting;
+  }
+};
+
+Strings NamesIn(const ColumnFamilyOptions& family) {
+  Strings names;
+  for (const auto& factory : family.table_properties_collector_factories) {
+    names.push_back(factory->Name());
+  }
+  return names;
+}
+
+TEST(RangesAddToTest, TwiceIsOnceBesideOthers) {
+  const RangesPtr ranges = NewRanges();
+  Options options = MakeOptions({nullptr});
+  options.table_properties_collector_factories.push_back(
+      std::make_shared<CountingFactory>());
+  AddTo(ranges.get(), &options);
+  EXPECT_EQ(NamesIn(options), (Strings{"test.count", "deltabloom.range"}));
+  options.table_properties_collector_factories.push_back(
+      std::make_shared<CountingFactory>());
+  AddTo(ranges.get(), &options);
+  EXPECT_EQ(NamesIn(options),
+            (Strings{"test.count", "deltabloom.range", "test.count"}));
+  TestDb db(options);
+  db.Put("key");
+  db.Flush();
+  for (const auto& [path, table] : db.Tables()) {
+    EXPECT_EQ(table->user_collected_properties.at("test.count"), "1");
+    EXPECT_EQ(table->user_collected_properties.count("deltabloom.range"), 1u);
+  }
+  EXPECT_EQ(ranges->Statistics().filters_built, 1u);
+}
+
+TEST(RangesAddToTest, TheLastObjectCounts) {
+  const RangesPtr first = NewRanges();
+  const RangesPtr second = NewRanges();
+  Options options = OptionsWith(first.get());
+  AddTo(second.get(), &options);
+  TestDb db(options);
+  db.Put("key");
+  db.Flush();
+  EXPECT_EQ(first->Statistics().filters_built, 0u);
+  EXPECT_EQ(second->Statistics().filters_built, 1u);
+}
+
+TEST(RangesAddToTest, RefusesOtherOrders) {
+  const TestComparator ignores_case(kIgnoreCase);
+  const RangesPtr ranges = NewRanges();
+  for (const Comparator* const comparator :
+       {rocksdb::ReverseBytewiseComparator(),
+        static_cast<const Comparator*>(&ignores_case),
+        static_cast<const Comparator*>(nullptr)}) {
+    ColumnFamilyOptions family;
+    family.comparator = comparator;
+    std::string error;
+    EXPECT_FALSE(ranges->AddTo(&family, &error));
+    EXPECT_EQ(error,
+              std::string("deltabloom: range filters need keys in the order of "
+                          "their bytes, and comparator ") +
+                  (comparator == nullptr ? "null" : comparator->Name()) +
+                  " has another: name a key_transform that maps its order to "
+                  "that of bytes, or do without range filters");
+    EXPECT_EQ(NamesIn(family), Strings{});
+  }
+}
+
+TEST(RangesAddToTest, AcceptsAKeyTransformAndTimestamps) {
+  const TestComparator ignores_case(kIgnoreCase);
+  RocksDBRangeOptions options;
+  options.key_transform = "ascii_lowercase";
+  ColumnFamilyOptions family;
+  family.comparator = &ignores_case;
+  AddTo(NewRanges(options).get(), &family);
+  EXPECT_EQ(NamesIn(family), Strings{"deltabloom.range"});
+  ColumnFamilyOptions timed;
+  timed.comparator = TimestampComparator();
+  AddTo(NewRanges().get(), &timed);
+  EXPECT_EQ(NamesIn(timed), Strings{"deltabloom.range"});
+}
+
+// --- By name ----------------------------------------------------------------
+
+ConfigOptions Strict() {
+  ConfigOptions config;
+  config.ignore_unknown_options = false;
+  config.ignore_unsupported_options = false;
+  return config;
+}
+
+Status FamilyFromString(const std::string& collectors,
+                        ColumnFamilyOptions* family,
+                        const ConfigOptions& config = Strict()) {
+  std::string error;
+  EXPECT_TRUE(RegisterRocksDB(&error)) << error;
+  return rocksdb::GetColumnFamilyOptionsFromString(
+      config, {}, "table_properties_collectors={" + collectors + "}", family);
+}
+
+FactoryPtr FactoryByName(const std::string& options) {
+  ColumnFamilyOptions family;
+  EXPECT_OK(FamilyFromString("{id=deltabloom.range;" + options + "}", &family));
+  EXPECT_EQ(NamesIn(family), Strings{"deltabloom.range"});
+  return family.table_properties_collector_factories.at(0);
+}
+
+std::string OptionOf(const FactoryPtr& factory, const std::string& name) {
+  std::string value;
+  EXPECT_OK(factory->GetOption(Strict(), name, &value));
+  return value;
+}
+
+const std::pair<std::string, std::string> kAllOptions[] = {
+    {"bits_per_key", "7.5"},        {"learning", "false"},
+    {"max_table_bytes", "100000"},  {"range_prefixes", "8,12b,'/'x3,0x3bx1"},
+    {"max_memory", "200000000000"}, {"max_build_bytes", "300000"},
+    {"timestamp_size", "8"},        {"key_transform", "ascii_lowercase@1"}};
+
+std::string AllOptionsText() {
+  std::string text;
+  for (const auto& [name, value] : kAllOptions) {
+    text += name + "=" + value + ";";
+  }
+  return text;
+}
+
+void ExpectAllOptions(const FactoryPtr& factory) {
+  for (const auto& [name, value] : kAllOptions) {
+    EXPECT_EQ(OptionOf(factory, name),
+              name == "bits_per_key" ? "7.500000" : value)
+        << name;
+  }
+}
+
+TEST(RangesByNameTest, EveryOptionIsReadAndPrinted) {
+  const FactoryPtr factory = FactoryByName(AllOptionsText());
+  ExpectAllOptions(factory);
+  const std::string printed = factory->Customizable::ToString(Strict());
+  FactoryPtr again;
+  ASSERT_OK(Factory::CreateFromString(Strict(), printed, &again));
+  ExpectAllOptions(again);
+  std::string mismatch;
+  EXPECT_TRUE(factory->AreEquivalent(Strict(), again.get(), &mismatch))
+      << mismatch;
+  // Defaults.
+  const FactoryPtr plain = FactoryByName("");
+  EXPECT_EQ(OptionOf(plain, "bits_per_key"), "8.000000");
+  EXPECT_EQ(OptionOf(plain, "learning"), "true");
+  EXPECT_EQ(OptionOf(plain, "range_prefixes"), "none");
+  EXPECT_EQ(OptionOf(plain, "max_table_bytes"), "16777216");
+  EXPECT_EQ(OptionOf(plain, "max_memory"), std::to_string(kUnlimited));
+  EXPECT_EQ(OptionOf(plain, "max_build_bytes"), "0");
+  EXPECT_EQ(OptionOf(plain, "key_transform"), "none");
+  EXPECT_EQ(OptionOf(plain, "timestamp_size"), "0");
+}
+
+TEST(RangesByNameTest, PrintsWhatOptionsFilesCanRead) {
+  EXPECT_EQ(
+      OptionOf(FactoryByName("key_transform=ascii_lowercase"), "key_transform"),
+      "ascii_lowercase@1");
+  RocksDBRangeOptions options;
+  options.range_prefixes = "';'x1,'}'x2,' 'x1,'#'x1,'='x3,','x1,'\\'x1";
+  const RangesPtr ranges = NewRanges(options);
+  Options db_options = OptionsWith(ranges.get());
+  EXPECT_EQ(OptionOf(db_options.table_properties_collector_factories.at(0),
+                     "range_prefixes"),
+            "0x3bx1,0x7dx2,0x20x1,0x23x1,0x3dx3,','x1,0x5cx1");
+}
+
+TEST(RangesByNameTest, BadValuesAreRefused) {
+  for (const auto& [text, answer] :
+       std::initializer_list<std::pair<std::string, std::string>>{
+           {"bits_per_key=0", "bits_per_key = 0 is out of range"},
+           {"bits_per_key=nan", "bits_per_key = nan is out of range"},
+           {"bits_per_key=many", "bits_per_key"},
+           {"max_memory=0", "max_memory = 0 is out of range"},
+           {"max_table_bytes=0", "max_table_bytes = 0 is out of range"},
+           {"range_prefixes=x", "range_prefixes = x is not valid"},
+           {"key_transform=no_such", "key_transform = no_such is not"},
+           {"no_such_option=1", "table_properties_collectors"}}) {
+    ColumnFamilyOptions family;
+    const Status status =
+        FamilyFromString("{id=deltabloom.range;" + text + "}", &family);
+    EXPECT_FALSE(status.ok()) << text;
+    EXPECT_CONTAINS(status.ToString(), answer) << text;
+    EXPECT_LACKS(status.ToString(), "\n");
+    EXPECT_EQ(NamesIn(family), Strings{}) << text;
+  }
+}
+
+TEST(RangesByNameTest, FactoriesOfAnObjectKeepItsOptions) {
+  const RangesPtr ranges = NewRanges();
+  const Options options = OptionsWith(ranges.get());
+  const FactoryPtr own = options.table_properties_collector_factories.at(0);
+  EXPECT_TRUE(own->ConfigureFromString(Strict(), "bits_per_key=12")
+                  .IsInvalidArgument());
+  EXPECT_EQ(OptionOf(own, "bits_per_key"), "8.000000");
+  const FactoryPtr by_name = FactoryByName("bits_per_key=12");
+  EXPECT_TRUE(by_name->ConfigureFromString(Strict(), "bits_per_key=-1")
+                  .IsInvalidArgument());
+  EXPECT_EQ(OptionOf(by_name, "bits_per_key"), "12.000000");
+  EXPECT_OK(by_name->ConfigureFromString(Strict(), "bits_per_key=13"));
+  EXPECT_EQ(OptionOf(by_name, "bits_per_key"), "13.000000");
+}
+
+// What they say is what tables get.
+TEST(RangesByNameTest, OptionsTakeEffect) {
+  const auto property_with = [](const std::string& options) {
+    Options with = MakeOptions({nullptr});
+    with.table_properties_collector_factories = {FactoryByName(options)};
+    TestDb db(with);
+    db.Load(0, 1000);
+    const Strings properties = PropertiesIn(db.Tables());
+    return properties.size() == 1 ? properties[0] : "";
+  };
+  const std::string plain = property_with("");
+  EXPECT_GT(plain.size(), 100u);
+  EXPECT_LT(property_with("range_prefixes=6").size(), plain.size());
+  EXPECT_EQ(property_with("max_table_bytes=100"), "");
+  EXPECT_EQ(property_with("max_build_bytes=1000"), "");
+  EXPECT_EQ(property_with("key_transform=ascii_lowercase").substr(0, 20),
+            std::string("\x01\0\x11", 3) + "ascii_lowercase@1");
+  EXPECT_EQ(property_with("timestamp_size=2")[1], 2);
+}
+
+TEST(RangesByNameTest, WritesTheProperty) {
+  Options options = MakeOptions({nullptr});
+  options.table_properties_collector_factories = {
+      FactoryByName("bits_per_key=12")};
+  TestDb db(options);
+  db.Load(0, 1000);
+  ASSERT_EQ(PropertiesIn(db.Tables()).size(), 1u);
+  // An object asks them that did not build them.
+  const RangesPtr ranges = NewRanges();
+  EXPECT_EQ(AllKeys(ranges
+                        ->NewIterator(db, {}, db->DefaultColumnFamily(), Key(7),
+                                      std::string_view(Key(8)))
+                        .get()),
+            Strings{});
+  EXPECT_EQ(ranges->Statistics().tables_rejected, 1u);
+}
+
+TEST(RangesByNameTest, OptionsFilesRoundTrip) {
+  RocksDBRangeOptions range_options;
+  range_options.bits_per_key = 6;
+  range_options.range_prefixes = "12,'/'x3";
+  RangesDb db(range_options);
+  db.Table({Key(0), Key(2)});
+  db.Close();
+  rocksdb::DBOptions db_options;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  ASSERT_OK(
+      rocksdb::LoadLatestOptions(Strict(), db.path(), &db_options, &families));
+  EXPECT_OK(rocksdb::CheckOptionsCompatibility(Strict(), db.path(), db_options,
+                                               families));
+  const Options loaded(db_options, families.at(0).options);
+  ASSERT_EQ(NamesIn(loaded), Strings{"deltabloom.range"});
+  const FactoryPtr factory = loaded.table_properties_collector_factories[0];
+  EXPECT_EQ(OptionOf(factory, "bits_per_key"), "6.000000");
+  EXPECT_EQ(OptionOf(factory, "range_prefixes"), "12,'/'x3");
+  // A program that knows nothing of it but the name writes the property.
+  TestDb other;
+  ASSERT_OK(other.TryOpen(loaded));
+  other.Load(0, 100);
+  EXPECT_EQ(PropertiesIn(other.Tables()).size(), 1u);
+  other.Close();
+  // AddTo replaces it, also where there are two.
+  Options mine = loaded;
+  mine.table_properties_collector_factories.push_back(factory);
+  AddTo(db.ranges.get(), &mine);
+  EXPECT_EQ(NamesIn(mine), Strings{"deltabloom.range"});
+  EXPECT_NE(mine.table_properties_collector_factories[0], factory);
+  db.counted.Since();
+  db.Open(mine);
+  db.Table({Key(4), Key(6)});
+  EXPECT_EQ(db.counted.Since().filters_built, 1u);
+}
+
+// RocksDB fails to read the options, or with ignore_unsupported_options, as
+// ldb and others set it, drops the collector without a word.
+TEST(RangesByNameTest, ProcessesThatDoNotKnowTheName) {
+  ConfigOptions config = Strict();
+  config.registry = std::make_shared<rocksdb::ObjectRegistry>(
+      std::make_shared<rocksdb::ObjectLibrary>("empty"));
+  ColumnFamilyOptions family;
+  const std::string collectors = "{id=deltabloom.range;bits_per_key=8}";
+  const Status status = FamilyFromString(collectors, &family, config);
+  EXPECT_TRUE(status.IsNotSupported() || status.IsInvalidArgument())
+      << status.ToString();
+  EXPECT_CONTAINS(status.ToString(), "deltabloom.range");
+  EXPECT_EQ(NamesIn(family), Strings{});
+  config.ignore_unsupported_options = true;
+  EXPECT_OK(FamilyFromString(collectors, &family, config));
+  EXPECT_EQ(family.table_properties_collector_factories,
+            std::vector<FactoryPtr>{});
+}
+
+TEST(RangesByNameTest, SstFileWriters) {
+  RangesDb db;
+  Options by_name = MakeOptions({nullptr});
+  by_name.table_properties_collector_factories = {FactoryByName("")};
+  const std::string path = db.Path("written.sst");
+  WriteSst(by_name, path, Keys(0, 1000));
+  ASSERT_OK(db->IngestExternalFile({path}, {}));
+  ASSERT_EQ(PropertiesIn(db.Tables()).size(), 1u);
+  EXPECT_EQ(db.KeysOf(Key(7), Key(8)), Strings{});
+  EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
+  const RocksDBRangeStatistics counted = db.counted.Since();
+  EXPECT_GE(counted.tables_rejected, 1u);
+  EXPECT_EQ(counted.filters_built, 0u);
+}
+
+// --- Properties that readers let pass ---------------------------------------
+
+// Changes what another factory's collectors write.
+class ChangingFactory : public Factory {
+ public:
+  using Property = std::optional<std::string>;
+  using Edit = std::function<void(Property* property)>;
+
+  ChangingFactory(FactoryPtr factory, Edit edit)
+      : factory_(std::move(factory)), edit_(std::move(edit)) {}
+
+  const char* Name() const override { return "test.changing"; }
+  Collector* CreateTablePropertiesCollector(Context context) override {
+    return new Changing(factory_->CreateTablePropertiesCollector(context),
+                        edit_);
+  }
+
+ private:
+  class Changing : public Collector {
+   public:
+    Changing(Collector* collector, const Edit& edit)
+        : collector_(collector), edit_(edit) {}
+    const char* Name() const override { return "test.changing"; }
+    Status AddUserKey(const Slice& key, const Slice& value,
+                      rocksdb::EntryType type, rocksdb::SequenceNumber seq,
+                      uint64_t file_size) override {
+      return collector_->AddUserKey(key, value, type, seq, file_size);
+    }
+    Status Finish(rocksdb::UserCollectedProperties* properties) override {
+      EXPECT_OK(collector_->Finish(properties));
+      Property property = properties->at(internal::kRangePropertyName);
+      edit_(&property);
+      properties->erase(internal::kRangePropertyName);
+      if (property.has_value()) {
+        properties->insert({internal::kRangePropertyName, *property});
+      }
+      return Status::OK();
+    }
+    rocksdb::UserCollectedProperties GetReadableProperties() const override {
+      return {};
+    }
+
+   private:
+    const std::unique_ptr<Collector> collector_;
+    const Edit edit_;
+  };
+
+  const FactoryPtr factory_;
+  const Edit edit_;
+};
+
+// A table with an edited property; what a scan that finds no key and one that
+// finds a key count.
+void ExpectAnswer(const ChangingFactory::Edit& edit, bool rejects) {
+  RangesDb db({}, [&](Options* options, BlockBasedTableOptions*) {
+    options->table_properties_collector_factories = {
+        std::make_shared<ChangingFactory>(FactoryByName(""), edit)};
+  });
+  // Not the object's own collector.
+  Options options = db.options();
+  options.table_properties_collector_factories.resize(1);
+  db.Open(options);
+  db.Load(0, 1000);
+  db.counted.Since();
+  EXPECT_EQ(db.KeysOf(Key(7), Key(8)), Strings{});
+  RocksDBRangeStatistics counted = db.counted.Since();
+  EXPECT_EQ(counted.tables, 1u);
+  EXPECT_EQ(counted.tables_rejected, rejects ? 1u : 0u);
+  EXPECT_EQ(counted.tables_without_filter, rejects ? 0u : 1u);
+  EXPECT_EQ(counted.tables_passed_for_nothing, 0u);
+  EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
+  counted = db.counted.Since();
+  EXPECT_EQ(counted.tables, 1u);
+  EXPECT_EQ(counted.tables_rejected, 0u);
+  EXPECT_EQ(counted.tables_without_filter, rejects ? 0u : 1u);
+}
+
+// docs/format.md: version, size of timestamps, size of the transform's name,
+// the name, entries, the filter.
+constexpr size_t kHeader = 3 + 8;
+
+TEST(RangesPropertyTest, UnchangedItRejects) {
+  ExpectAnswer([](auto*) {}, true);
+}
+
+TEST(RangesPropertyTest, AnyDamageLetsPass) {
+  const std::pair<const char*, ChangingFactory::Edit> edits[] = {
+      {"none", [](auto* property) { property->reset(); }},
+      {"empty", [](auto* property) { (*property)->clear(); }},
+      {"version 0", [](auto* property) { (**property)[0] = 0; }},
+      {"version 2", [](auto* property) { (**property)[0] = 2; }},
+      {"timestamps", [](auto* property) { (**property)[1] = 8; }},
+      {"a transform",
+       [](auto* property) {
+         const std::string name = "ascii_lowercase@1";
+         (**property)[2] = static_cast<char>(name.size());
+         (*property)->insert(3, name);
+       }},
+      {"a transform beyond the end",
+       [](auto* property) { (**property)[2] = '\xff'; }},
+      {"one entry more", [](auto* property) { ++(**property)[3]; }},
+      {"one entry less", [](auto* property) { --(**property)[3]; }},
+      {"many entries more", [](auto* property) { ++(**property)[10]; }},
+      {"no filter", [](auto* property) { (*property)->resize(kHeader); }},
+      {"a filter without its last byte",
+       [](auto* property) { (*property)->pop_back(); }},
+      {"a longer filter", [](auto* property) { (*property)->push_back('x'); }},
+      {"a filter of a later version",
+       [](auto* property) { ++(**property)[kHeader]; }},
+      {"a filter of an unknown shape",
+       [](auto* property) { (**property)[kHeader + 1] = 99; }},
+  };
+  for (const auto& [what, edit] : edits) {
+    SCOPED_TRACE(what);
+    ExpectAnswer(edit, false);
+  }
+  for (size_t size = 1; size < kHeader; ++size) {
+    SCOPED_TRACE(size);
+    ExpectAnswer([size](auto* property) { (*property)->resize(size); }, false);
+  }
+}
+
+// A table that was ingested from a program with another comparator.
+TEST(RangesPropertyTest, AnotherComparatorsTables) {
+  const TestComparator same_order(
+      "bytes", [](std::string_view key) { return std::string(key); });
+  RangesDb db;
+  Options other = db.options();
+  other.comparator = &same_order;
+  const std::string path = db.Path("other.sst");
+  WriteSst(other, path, Keys(0, 1000));
+  ASSERT_OK(db->IngestExternalFile({path}, {}));
+  ASSERT_EQ(PropertiesIn(db.Tables()).size(), 1u);
+  EXPECT_EQ(db.KeysOf(Key(7), Key(8)), Strings{});
+  const RocksDBRangeStatistics counted = db.counted.Since();
+  EXPECT_EQ(counted.tables_rejected, 0u);
+  EXPECT_EQ(counted.tables_without_filter, 1u);
+}
+
+TEST(RangesPropertyTest, AnotherTransformsTables) {
+  RangesDb db;
+  db.Load(0, 1000);
+  RocksDBRangeOptions options;
+  options.key_transform = "ascii_lowercase";
+  const RangesPtr other = NewRanges(options);
+  EXPECT_EQ(AllKeys(other
+                        ->NewIterator(db, {}, db->DefaultColumnFamily(), Key(7),
+                                      std::string_view(Key(8)))
+                        .get()),
+            Strings{});
+  EXPECT_EQ(other->Statistics().tables_rejected, 0u);
+  EXPECT_EQ(other->Statistics().tables_without_filter, 1u);
+}
+
+// Tables of an OPTIONS file without timestamp_size, in a family with
+// timestamps: keys with their timestamps are not what scans ask for.
+TEST(RangesPropertyTest, TablesWithoutTimestampSize) {
+  for (const bool knows : {false, true}) {
+    RangesDb db({}, [](Options* options, BlockBasedTableOptions*) {
+      options->comparator = TimestampComparator();
+    });
+    Options options = db.options();
+    options.table_properties_collector_factories = {
+        FactoryByName(knows ? "timestamp_size=8" : "")};
+    db.Open(options);
+    for (const std::string& key : Keys(0, 1000)) {
+      ASSERT_OK(db->Put({}, key, Timestamp(1), "value"));
+    }
+    db.Flush();
+    ASSERT_EQ(PropertiesIn(db.Tables()).size(), 1u);
+    const std::string time = Timestamp(1);
+    const Slice time_slice = time;
+    ReadOptions read;
+    read.timestamp = &time_slice;
+    EXPECT_EQ(db.KeysOf(Key(7), Key(8), read), Strings{});
+    const RocksDBRangeStatistics counted = db.counted.Since();
+    EXPECT_EQ(counted.tables_rejected, knows ? 1u : 0u);
+    EXPECT_EQ(counted.tables_without_filter, knows ? 0u : 1u);
+    EXPECT_EQ(db.KeysOf(Key(8), Key(9), read), Strings{Key(8)});
+  }
+}
+
+// A transform that does not keep the comparator's order, against its contract:
+// the builder notices, and a table without a filter loses no key.
+TEST(RangesPropertyTest, KeysOutOfOrderHaveNoFilter) {
+  const TestComparator ignores_case(kIgnoreCase);
+  RocksDBRangeOptions options;
+  options.key_transform = "trim_trailing_spaces";
+  RangesDb db(options, [&](Options* to, BlockBasedTableOptions*) {
+    to->comparator = &ignores_case;
+  });
+  // In its order, but not in that of their bytes.
+  const Strings keys = {"a", "B", "c", "D", "e", "F", "g"};
+  db.Table(keys);
+  EXPECT_EQ(PropertiesIn(db.Tables()).size(), 0u);
+  EXPECT_EQ(db.counted.Since().tables_built_without, 1u);
+  EXPECT_EQ(db.KeysOf("", nullopt), keys);
+  for (const std::string& key : keys) {
+    EXPECT_EQ(db.KeysOf(key, key + '\0'), Strings{key});
+  }
+}
+
+// --- Limits -----------------------------------------------------------------
+
+size_t SizeOfProperty(const TestDb& db) {
+  size_t size = 0;
+  for (const std::string& property : PropertiesIn(db.Tables())) {
+    size = std::max(size, property.size());
+  }
+  return size;
+}
+
+TEST(RangesLimitsTest, MaxTableBytes) {
+  RocksDBRangeOptions options;
+  size_t unlimited = 0;
+  {
+    RangesDb db(options);
+    db.Load(0, 10'000);
+    unlimited = SizeOfProperty(db);
+    EXPECT_GT(unlimited, 3500u);
+    EXPECT_LE(unlimited, 10'000u + 200);
+  }
+  for (const uint64_t most : {unlimited - 1, size_t{3000}}) {
+    options.max_table_bytes = most;
+    RangesDb db(options);
+    db.Load(0, 10'000);
+    EXPECT_LE(SizeOfProperty(db), most);
+    EXPECT_GT(SizeOfProperty(db), most / 2);
+    EXPECT_EQ(db.counted.Since().bytes_built, SizeOfProperty(db));
+    EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
+  }
+  for (const uint64_t most : {1, 100, 2000}) {
+    options.max_table_bytes = most;
+    RangesDb db(options);
+    db.Load(0, 10'000);
+    EXPECT_EQ(SizeOfProperty(db), 0u);
+    const RocksDBRangeStatistics counted = db.counted.Since();
+    EXPECT_EQ(counted.filters_built, 0u);
+    EXPECT_EQ(counted.tables_built_without, 1u);
+    EXPECT_EQ(counted.bytes_built, 0u);
+    EXPECT_EQ(db.KeysOf(Key(7), Key(9)), Strings{Key(8)});
+  }
+}
+
+TEST(RangesLimitsTest, MaxMemory) {
+  RocksDBRangeOptions options;
+  options.max_memory = 5000;
+  RangesDb db(options);
+  const auto sizes = [&] {
+    std::vector<size_t> bytes;
+    for (const std::string& property : PropertiesIn(db.Tables())) {
+      bytes.push_back(property.size());
+    }
+    return bytes;
+  };
+  const auto scan = [&] { EXPECT_EQ(db.KeysOf("a", "b"), Strings{}); };
+  constexpr char kLine[] = "bits per key for new tables, as max_memory=5000";
+  scan();
+  db.Load(0, 4000);
+  EXPECT_GT(sizes().back(), 1000u);
+  scan();
+  // All bits of 4,000 keys fit.
+  EXPECT_EQ(CountIn(db.Log(), kLine), 0);
+  db.Load(4000, 10'000);
+  scan();
+  scan();
+  // 4 of 8 bits.
+  EXPECT_EQ(
+      CountIn(db.Log(), "range filters: 4.000 bits per key for new tables"), 1)
+      << db.Log();
+  EXPECT_EQ(CountIn(db.Log(), kLine), 1);
+  db.Rewrite();
+  ASSERT_EQ(sizes().size(), 1u);
+  EXPECT_LE(sizes()[0], 5000u + 200);
+  EXPECT_GT(sizes()[0], 2000u);
+  // Fewer than 2 of 30,000 keys.
+  db.Load(10'000, 30'000);
+  scan();
+  EXPECT_EQ(CountIn(db.Log(), "range filters: no bits per key for new tables"),
+            1);
+  db.Rewrite();
+  EXPECT_EQ(sizes(), std::vector<size_t>{});
+  EXPECT_EQ(db.KeysOf(Key(7), Key(9)), Strings{Key(8)});
+  // There is room again.
+  EXPECT_OK(db->DeleteRange({}, db->DefaultColumnFamily(), Key(2000), "v"));
+  db.Rewrite();
+  scan();
+  EXPECT_EQ(
+      CountIn(db.Log(), "range filters: 8.000 bits per key for new tables"), 1);
+  db.Rewrite();
+  EXPECT_EQ(sizes().size(), 1u);
+}
+
+TEST(RangesLimitsTest, MaxBuildBytes) {
+  RocksDBRangeOptions options;
+  options.max_build_bytes = 100'000;
+  RangesDb db(options);
+  db.Load(0, 1000);
+  EXPECT_EQ(db.counted.Since().filters_built, 1u);
+  db.Load(1000, 11'000);
+  const RocksDBRangeStatistics counted = db.counted.Since();
+  EXPECT_EQ(counted.filters_built, 0u);
+  EXPECT_EQ(counted.tables_built_without, 1u);
+  EXPECT_EQ(PropertiesIn(db.Tables()).size(), 1u);
+  EXPECT_EQ(db.KeysOf(Key(9000), Key(9001)), Strings{Key(9000)});
+}
+
+// --- Learning ---------------------------------------------------------------
+
+using internal::ScanSample;
+
+TEST(ScanSampleTest, KeepsTheFirstThenOneInMany) {
+  ScanSample sample;
+  EXPECT_TRUE(sample.Empty());
+  const auto note = [&](ScanSample::Kind kind, int number) {
+    sample.Note(kind, Key(number), Key(number + 1));
+  };
+  constexpr int kFirst = ScanSample::kScansOfKind;
+  for (int i = 0; i < kFirst; ++i) note(ScanSample::Kind::kOther, i);
+  EXPECT_FALSE(sample.Empty());
+  const auto all = sample.Get();
+  ASSERT_EQ(all.size(), 128u);
+  EXPECT_EQ(all[0], ScanSample::Bounds(Key(0), Key(1)));
+  EXPECT_EQ(all[127], ScanSample::Bounds(Key(127), Key(128)));
+  for (int turn = 0; turn < 10; ++turn) {
+    const auto before = sample.Get();
+    for (int i = 0; i < static_cast<int>(ScanSample::kEvery); ++i) {
+      note(ScanSample::Kind::kOther, 1000 + 100 * turn + i);
+    }
+    const auto after = sample.Get();
+    ASSERT_EQ(after.size(), 128u);
+    int changed = 0;
+    for (size_t i = 0; i < after.size(); ++i) changed += before[i] != after[i];
+    EXPECT_EQ(changed, 1) << turn;
+  }
+  // The other kind has a place of its own, however many these are.
+  note(ScanSample::Kind::kPassedForNothing, 7);
+  for (int i = 0; i < 10'000; ++i) note(ScanSample::Kind::kOther, i);
+  const auto both = sample.Get();
+  ASSERT_EQ(both.size(), 129u);
+  EXPECT_EQ(both[0], ScanSample::Bounds(Key(7), Key(8)));
+}
+
+TEST(ScanSampleTest, OnlyTheFirstBytesOfBoundsCount) {
+  ScanSample sample;
+  const std::string same(internal::range::kMaxCutBytes, 'x');
+  sample.Note(ScanSample::Kind::kOther, same + "a", same + "b");
+  EXPECT_EQ(sample.Get().size(), 0u);
+  sample.Note(ScanSample::Kind::kOther, "a", same + "b");
+  ASSERT_EQ(sample.Get().size(), 1u);
+  EXPECT_EQ(sample.Get()[0], ScanSample::Bounds("a", same));
+}
+
+// However often it is moved; none while it lives.
+TEST(ScanSampleTest, AScanCountsOnce) {
+  for (const bool learning : {false, true}) {
+    RocksDBRangeOptions options;
+    options.learning = learning;
+    internal::ParsedRangeOptions parsed;
+    ASSERT_EQ(parsed.Set(options), "");
+    const auto state = std::make_shared<internal::RangesState>(parsed);
+    TestDb db(MakeOptions({nullptr}));
+    db.Load(0, 10);
+    const auto scan = [&](const std::string& lower,
+                          std::optional<std::string_view> upper) {
+      bool refused = false;
+      return NewScanIterator(
+          state, [&](const ReadOptions& read) { return db->NewIterator(read); },
+          {}, {lower, upper, rocksdb::BytewiseComparator()}, &refused);
+    };
+    auto at = scan(Key(2), Key(5));
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(AllKeys(at.get()), (Strings{Key(2), Key(4)}));
+      EXPECT_OK(at->Refresh());
+    }
+    EXPECT_EQ(state->sample.Get().size(), 0u);
+    at.reset();
+    EXPECT_EQ(state->sample.Get(),
+              learning ? (std::vector<ScanSample::Bounds>{{Key(2), Key(5)}})
+                       : std::vector<ScanSample::Bounds>());
+    EXPECT_EQ(state->counters.scans, 1u);
+    // Neither an iterator that was not moved, nor an open range, nor an empty
+    // one.
+    scan(Key(2), Key(3)).reset();
+    AllKeys(scan(Key(2), nullopt).get());
+    AllKeys(scan(Key(2), Key(2)).get());
+    EXPECT_EQ(state->sample.Get().size(), learning ? 1u : 0u);
+  }
+}
+
+class RangesLearningTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kObjects = 10'000;
+
+  // A table of objects with even numbers.
+  static void Fill(RangesDb* db) {
+    for (uint64_t i = 0; i < kObjects; ++i) db->Put(Uuid(2 * i));
+    db->Flush();
+  }
+  // Scans for objects with odd numbers: how many find a table let through.
+  static uint64_t Passed(RangesDb* db, const RangesPtr& ranges) {
+    const RocksDBRangeStatistics before = ranges->Statistics();
+    for (uint64_t i = 0; i < 1000; ++i) {
+      const auto scan = ranges->NewPrefixIterator(
+          *db, {}, (*db)->DefaultColumnFamily(), Uuid(20 * i + 1));
+      scan->SeekToFirst();
+      EXPECT_FALSE(scan->Valid());
+    }
+    const RocksDBRangeStatistics after = ranges->Statistics();
+    EXPECT_EQ(after.empty_scans - before.empty_scans, 1000u);
+    return after.tables_passed_for_nothing - before.tables_passed_for_nothing;
+  }
+
+  static std::string Uuid(uint64_t number) {
+    return "object/" + Decimal(Mixed(number) % 100'000'000, 8) + "-4" +
+           Decimal(Mixed(number + 1) % 1000, 3);
+  }
+};
+
+TEST_F(RangesLearningTest, RewrittenTablesRejectWhatScansLookFor) {
+  RocksDBRangeOptions options;
+  options.bits_per_key = 6;
+  RangesDb db(options);
+  Fill(&db);
+  const uint64_t by_keys_alone = Passed(&db, db.ranges);
+  EXPECT_GT(by_keys_alone, 50u);
+  db.Rewrite();
+  const uint64_t learned = Passed(&db, db.ranges);
+  EXPECT_LT(learned, by_keys_alone / 3);
+  // After a restart the cuts of the tables that a scan opens are used.
+  const RangesPtr restarted = NewRanges(options);
+  db.Open(OptionsWith(restarted.get()));
+  restarted->NewPrefixIterator(db, {}, db->DefaultColumnFamily(), "object/1")
+      ->SeekToFirst();
+  db.Rewrite();
+  EXPECT_EQ(restarted->Statistics().filters_built, 1u);
+  EXPECT_LT(Passed(&db, restarted), by_keys_alone / 3);
+}
+
+TEST_F(RangesLearningTest, OffTablesAreChosenByKeysAlone) {
+  RocksDBRangeOptions options;
+  options.bits_per_key = 6;
+  options.learning = false;
+  RangesDb db(options);
+  Fill(&db);
+  const Strings before = PropertiesIn(db.Tables());
+  ASSERT_EQ(before.size(), 1u);
+  const uint64_t by_keys_alone = Passed(&db, db.ranges);
+  db.Rewrite();
+  EXPECT_EQ(PropertiesIn(db.Tables()), before);
+  EXPECT_EQ(Passed(&db, db.ranges), by_keys_alone);
+}
+
+TEST_F(RangesLearningTest, FixedPrefixesStayWhateverScansLookFor) {
+  RocksDBRangeOptions options;
+  options.range_prefixes = "10";
+  RangesDb db(options);
+  Fill(&db);
+  const Strings before = PropertiesIn(db.Tables());
+  ASSERT_EQ(before.size(), 1u);
+  Passed(&db, db.ranges);
+  db.Rewrite();
+  EXPECT_EQ(PropertiesIn(db.Tables()), before);
+}
+
+// --- Statistics -------------------------------------------------------------
+
+TEST(RangesStatisticsTest, CountsOfAKnownScenario) {
+  RocksDBRangeOptions options;
+  options.range_prefixes = "12";
+  RangesDb db(options);
+  EXPECT_EQ(db.ranges->Statistics().ToText(),
+            "Scans: 0, without a key 0\n"
+            "Tables asked: 0, skipped 0, let through for nothing 0, without a "
+            "cut 0, without a filter 0\n"
+            "Tables built: 0 with a filter, 0 bytes, 0 without\n");
+  db.Load(0, 1000);
+  db.Load(1000, 2000);
+  // A table of range tombstones alone.
+  EXPECT_OK(db->DeleteRange({}, db->DefaultColumnFamily(), "x", "y"));
+  db.Flush();
+  const uint64_t bytes = db.counted.Since().bytes_built;
+  uint64_t written = 0;
+  for (const std::string& property : PropertiesIn(db.Tables())) {
+    written += property.size();
+  }
+  EXPECT_EQ(bytes, written);
+  EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
+  EXPECT_EQ(db.KeysOf(Key(7), Key(8)), Strings{});
+  EXPECT_EQ(db.KeysOf("a", "b"), Strings{});
+  // More prefixes than a cut answers for, in one of the tables.
+  EXPECT_EQ(db.KeysOf(Key(100), Key(200)).size(), 50u);
+  // Not positioned.
+  db.Scan(Key(7), Key(8)).reset();
+  const RocksDBRangeStatistics counted = db.ranges->Statistics();
+  EXPECT_EQ(counted.scans, 4u);
+  EXPECT_EQ(counted.empty_scans, 2u);
+  EXPECT_EQ(counted.tables, 12u);
+  EXPECT_EQ(counted.tables_rejected, 6u);
+  EXPECT_EQ(counted.tables_passed_for_nothing, 0u);
+  EXPECT_EQ(counted.tables_without_cut, 1u);
+  EXPECT_EQ(counted.tables_without_filter, 4u);
+  EXPECT_EQ(counted.refused, 0u);
+  EXPECT_EQ(counted.filters_built, 2u);
+  EXPECT_EQ(counted.tables_built_without, 1u);
+  EXPECT_EQ(counted.bytes_built, bytes);
+}
+
+RocksDBRangeStatistics Numbered() {
+  RocksDBRangeStatistics numbers;
+  numbers.scans = 100;
+  numbers.empty_scans = 20;
+  numbers.tables = 300;
+  numbers.tables_rejected = 40;
+  numbers.tables_passed_for_nothing = 5;
+  numbers.tables_without_cut = 6;
+  numbers.tables_without_filter = 7;
+  numbers.refused = 8;
+  numbers.filters_built = 9;
+  numbers.tables_built_without = 10;
+  numbers.bytes_built = 11;
+  return numbers;
+}
+
+TEST(RangesStatisticsTest, Json) {
+  EXPECT_EQ(Numbered().ToJson(),
+            std::string("{\"version\":\"") + internal::kVersion +
+                "\",\"scans\":100,\"empty_scans\":20,\"tables\":300,"
+                "\"tables_rejected\":40,\"tables_passed_for_nothing\":5,"
+                "\"tables_without_cut\":6,\"tables_without_filter\":7,"
+                "\"refused\":8,\"filters_built\":9,\"tables_built_without\":10,"
+                "\"bytes_built\":11}");
+}
+
+TEST(RangesStatisticsTest, Prometheus) {
+  const std::string text = Numbered().ToPrometheus("a\"b\\c\nd");
+  EXPECT_EQ(text.find("# HELP deltabloom_range_scans_total Scans with range "
+                      "filters.\n# TYPE deltabloom_range_scans_total counter\n"
+                      "deltabloom_range_scans_total{family=\"a\\\"b\\\\c\\nd\"}"
+                      " 100\n# HELP "),
+            0u)
+      << text;
+  for (const char* const line :
+       {"\ndeltabloom_range_empty_scans_total{family=\"default\"} 20\n",
+        "\ndeltabloom_range_tables_total{family=\"default\"} 300\n",
+        "\ndeltabloom_range_tables_rejected_total{family=\"default\"} 40\n",
+        "\ndeltabloom_range_tables_passed_for_nothing_total{family=\"default\"}"
+        " 5\n",
+        "\ndeltabloom_range_tables_without_cut_total{family=\"default\"} 6\n",
+        "\ndeltabloom_range_tables_without_filter_total{family=\"default\"} "
+        "7\n",
+        "\ndeltabloom_range_refused_scans_total{family=\"default\"} 8\n",
+        "\ndeltabloom_range_filters_built_total{family=\"default\"} 9\n",
+        "\ndeltabloom_range_tables_built_without_total{family=\"default\"} "
+        "10\n",
+        "\ndeltabloom_range_built_bytes_total{family=\"default\"} 11\n"}) {
+    EXPECT_CONTAINS(Numbered().ToPrometheus(), line);
+  }
+  EXPECT_EQ(CountIn(text, "\n"), 33);
+}
+
+TEST(RangesStatisticsTest, Text) {
+  EXPECT_EQ(Numbered().ToText(),
+            "Scans: 100, without a key 20 (20.0 %)\n"
+            "Tables asked: 300, skipped 40 (13.3 %), let through for nothing 5 "
+            "(1.7 %), without a cut 6 (2.0 %), without a filter 7 (2.3 %)\n"
+            "Tables built: 9 with a filter, 11 bytes, 10 without\n"
+            "RocksDB allowed no table filter in 8 scans\n");
+}
+
+// The property of a table is what its listeners get, however often RocksDB
+// asks.
+TEST(RangesStatisticsTest, ListenersGetTheProperty) {
+  class Listener : public rocksdb::EventListener {
+   public:
+    void OnFlushCompleted(rocksdb::DB*,
+                          const rocksdb::FlushJobInfo& info) override {
+      property = info.table_properties.user_collected_properties.at(
+          internal::kRangePropertyName);
+    }
+    std::string property;
+  };
+  const auto listener = std::make_shared<Listener>();
+  {
+    RangesDb db({}, [&](Options* options, BlockBasedTableOptions*) {
+      options->listeners.push_back(listener);
+    });
+    db.Load(0, 100);
+    FinishJobs(db);
+    EXPECT_EQ(Strings{listener->property}, PropertiesIn(db.Tables()));
+  }
+}
+
+// --- What a scan asks -------------------------------------------------------
+
+// Hundreds of small tables in a level, and three in level 0.
+class RangesCostTest : public ::testing::Test {
+ protected:
+  static constexpr int kAll = 20'000;
+  static constexpr uint64_t kLevel0 = 3;
+
+  RangesCostTest()
+      : db_({}, [](Options* options, BlockBasedTableOptions* table) {
+          options->target_file_size_base = 2 << 10;
+          options->max_bytes_for_level_base = 1 << 30;
+          table->block_size = 512;
+        }) {
+    db_.Load(0, kAll);
+    db_.Compact();
+    for (uint64_t i = 0; i < kLevel0; ++i) {
+      db_.Table({Key(0), Key(2 * kAll - 2)});
+    }
+    std::string tables;
+    EXPECT_TRUE(db_->GetProperty("rocksdb.num-files-at-level1", &tables));
+    EXPECT_GT(std::stoi(tables), 250) << tables;
+    EXPECT_TRUE(db_->GetProperty("rocksdb.num-files-at-level0", &tables));
+    EXPECT_EQ(tables, std::to_string(kLevel0));
+    db_.counted.Since();
+  }
+
+  // The most tables that one of 500 scans asks for.
+  uint64_t MostTables(int first, int length,
+                      const std::function<void(Iterator*)>& move) {
+    uint64_t most = 0;
+    for (int i = 0; i < 500; ++i) {
+      const int key = first + 2 * (i * 39 + 1);
+      move(db_.Scan(Key(key), Key(key + length)).get());
+      const RocksDBRangeStatistics counted = db_.counted.Since();
+      EXPECT_EQ(counted.scans, 1u);
+      most = std::max(most, counted.tables);
+    }
+    return most;
+  }
+
+  RangesDb db_;
+};
+
+TEST_F(RangesCostTest, AFewTablesInEachDirection) {
+  // Beside level 0 a scan asks for the table in which its first key would be
+  // and the one after it; from the end also for the one before.
+  const struct {
+    const char* name;
+    uint64_t most;
+    std::function<void(Iterator*)> move;
+  } moves[] = {
+      {"SeekToFirst", 2, [](Iterator* at) { at->SeekToFirst(); }},
+      {"Seek", 2, [](Iterator* at) { at->Seek(Key(0)); }},
+      {"all forward", 2,
+       [](Iterator* at) {
+         for (at->SeekToFirst(); at->Valid(); at->Next()) {
+         }
+       }},
+      {"SeekToLast", 3, [](Iterator* at) { at->SeekToLast(); }},
+      {"SeekForPrev", 3, [](Iterator* at) { at->SeekForPrev(Key(2 * kAll)); }},
+      {"all backward", 3,
+       [](Iterator* at) {
+         for (at->SeekToLast(); at->Valid(); at->Prev()) {
+         }
+       }},
+      {"there and back", 5,
+       [](Iterator* at) {
+         at->SeekToFirst();
+         if (at->Valid()) at->Prev();
+         at->SeekToLast();
+         if (at->Valid()) at->Next();
+       }},
+  };
+  for (const auto& [name, most, move] : moves) {
+    SCOPED_TRACE(name);
+    // No key, one, ten.
+    EXPECT_LE(MostTables(1, 1, move), kLevel0 + 2);
+    EXPECT_LE(MostTables(0, 1, move), kLevel0 + most);
+    EXPECT_LE(MostTables(0, 20, move), kLevel0 + most);
+    // Before the first and after the last key.
+    for (const auto& [lower, upper] : {std::pair("a", "b"), {"x", "y"}}) {
+      move(db_.Scan(lower, std::string_view(upper)).get());
+      EXPECT_LE(db_.counted.Since().tables, kLevel0 + 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::testing
