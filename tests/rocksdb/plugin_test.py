@@ -127,12 +127,13 @@ class InTree(InAFolder):
             (plugin / name).write_text((SOURCE / "engines/rocksdb/plugin" / name).read_text())
         (plugin / "source").symlink_to(SOURCE)
 
-    def check_sources(self, sources):
+    def check_sources(self, sources, without_c=False):
+        expected = {f"source/{file}" for file in COMPILED if not (without_c and "/rocksdb/c/" in file)}
+        self.assertEqual(len(sources), len(set(sources)))
+        self.assertEqual(set(sources), expected)
+        self.assertEqual(len(expected), len(COMPILED) - without_c)
         for source in sources:
             self.assertTrue((self.folder / "plugin/deltabloom" / source).is_file(), source)
-        for compiled in COMPILED:
-            self.assertIn(f"source/{compiled}", sources)
-        self.assertEqual(len(sources), len(COMPILED))
 
     def test_make(self):
         for objects in (".", "objs"):
@@ -145,6 +146,8 @@ class InTree(InAFolder):
             sources, function = run(*make, "show", preload=None).stdout.splitlines()
             self.check_sources(sources.split())
             self.assertEqual(function, "deltabloom_register")
+            without_c = run(*make, "DELTABLOOM_C=0", "show", preload=None).stdout.splitlines()[0]
+            self.check_sources(without_c.split(), without_c=True)
             ours = f"{objects}/plugin/deltabloom/source/util/json.o"
             self.assertIn("-iquote plugin/deltabloom/source", run(*make, ours, preload=None).stdout)
             theirs = run(*make, f"{objects}/util/hash.o", preload=None).stdout
@@ -156,8 +159,10 @@ class InTree(InAFolder):
             "add_subdirectory(plugin/deltabloom)\n"
             'message(STATUS "sources=${deltabloom_SOURCES}")\n'
             'message(STATUS "flags=${deltabloom_COMPILE_FLAGS}")\n')
-        output = run("cmake", "-S", self.folder, "-B", self.folder / "build", preload=None).stdout
-        self.check_sources(re.search(r"sources=(.*)", output).group(1).split(";"))
+        for with_c in ("OFF", "ON"):
+            output = run("cmake", "-S", self.folder, "-B", self.folder / "build", f"-DDELTABLOOM_C={with_c}",
+                         preload=None).stdout  # fmt: skip
+            self.check_sources(re.search(r"sources=(.*)", output).group(1).split(";"), without_c=with_c == "OFF")
         self.assertRegex(output, r"flags=-iquote \S+/plugin/deltabloom/source")
         # What RocksDB's CMake build picks from the make file.
         text = (self.folder / "plugin/deltabloom/deltabloom.mk").read_text()

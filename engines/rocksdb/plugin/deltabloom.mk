@@ -3,7 +3,13 @@
 #
 # ":=" hides this list from RocksDB's CMake build, which reads the line with
 # "= " from this file, too, and finds the sources in CMakeLists.txt.
-deltabloom_FILES := $(foreach folders,util util/* util/*/* table engines/rocksdb/[!p]* engines/rocksdb/policy,\
+#
+# DELTABLOOM_C=0 leaves out the functions of deltabloom/c.h that concern RocksDB,
+# which need db/c.cc of RocksDB.
+DELTABLOOM_C ?= 1
+deltabloom_FOLDERS := util util/* util/*/* table engines/rocksdb/[!cp]* engines/rocksdb/policy \
+  $(if $(filter-out 0,$(DELTABLOOM_C)),engines/rocksdb/c)
+deltabloom_FILES := $(foreach folders,$(deltabloom_FOLDERS),\
   $(wildcard plugin/deltabloom/source/$(folders)/*.cc))
 deltabloom_SOURCES := $(deltabloom_FILES:plugin/deltabloom/%=%)
 deltabloom_FUNC = deltabloom_register

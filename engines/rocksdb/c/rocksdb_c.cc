@@ -1,0 +1,113 @@
+// The functions of deltabloom/c.h that concern RocksDB. They need RocksDB's own
+// C functions; nothing else does, so that a build of RocksDB without those can
+// leave this file out.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "deltabloom/c.h"
+#include "deltabloom/rocksdb.h"
+#include "deltabloom/rocksdb_statistics.h"
+#include "engines/rocksdb/policy/caller.h"
+#include "engines/rocksdb/policy/policy.h"
+#include "rocksdb/c.h"
+#include "util/c_error.h"
+#include "util/json.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// As CatchForC, but prints the error if `errptr` is null.
+template <typename Fn>
+auto CatchOrPrint(char** errptr, Fn fn) {
+  std::string error;
+  const auto result = Catch(errptr == nullptr ? nullptr : &error, fn);
+  if (!error.empty()) SetError(errptr, error, {});
+  return result;
+}
+
+// Options for C, where null stands for the defaults.
+PolicyOptions Parsed(const char* text) {
+  PolicyOptions options;
+  Require(ParsePolicyOptions(text == nullptr ? "" : text, &options));
+  return options;
+}
+
+}  // namespace
+}  // namespace deltabloom::internal
+
+using namespace deltabloom::internal;  // NOLINT
+
+extern "C" {
+
+// rocksdb_filterpolicy_t is private to RocksDB's db/c.cc: a FilterPolicy with
+// three members that only its own virtual functions use, so a FilterPolicy can
+// take its place. Read in 7.0.3, 7.8.3, 8.11.4, 9.10.0, 10.10.1, 11.8.1 and
+// 11.9; tests/c/rocksdb.c runs it.
+rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
+                                                        char** errptr) {
+  return CatchOrPrint(errptr, [&] {
+    Register();
+    return reinterpret_cast<rocksdb_filterpolicy_t*>(
+        const_cast<rocksdb::FilterPolicy*>(
+            NewPolicy(Parsed(options)).release()));
+  });
+}
+
+// rocksdb_options_t is private, too, so RocksDB changes it, by an option
+// string.
+unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
+                                             const char* filters,
+                                             char** errptr) {
+  return CatchOrPrint(errptr, [&] {
+    Register();
+    if (options == nullptr) Require("options is null");
+    const auto parsed = Parsed(filters);
+    const bool levels =
+        parsed.allocation == deltabloom::RocksDBAllocation::kLevels;
+    std::string policy = PrintPolicyOptions(parsed);
+    std::replace(policy.begin(), policy.end(), ' ', ';');
+    std::string text =
+        "block_based_table_factory={filter_policy={id=deltabloom;" + policy +
+        "}}";
+    if (levels) text += ";listeners=deltabloom";
+    char* refused = nullptr;
+    rocksdb_get_options_from_string(options, text.c_str(), options, &refused);
+    const std::unique_ptr<char, decltype(&std::free)> owner(refused, std::free);
+    if (refused != nullptr) Require(refused);
+    return true;
+  });
+}
+
+unsigned char deltabloom_rocksdb_register(char** errptr) {
+  return CatchOrPrint(errptr, Register);
+}
+
+char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
+  return CatchForC(errptr, [&] {
+    const std::string wanted = format == nullptr ? "" : format;
+    const auto statistics = deltabloom::GetRocksDBFilterStatistics();
+    std::string text;
+    if (wanted == "json") {
+      text = statistics.ToJson();
+      text.back() = ',';  // the object goes on
+      text += "\"levels\":" + deltabloom::RocksDBFilterLevelsJson() + "}";
+    } else if (wanted == "prometheus") {
+      text = statistics.ToPrometheus() +
+             deltabloom::RocksDBFilterLevelsPrometheus();
+    } else if (wanted == "text") {
+      text = statistics.ToText();
+    } else {
+      throw std::invalid_argument("format " + Quote(wanted) +
+                                  " is unknown: use json, prometheus or text");
+    }
+    char* const copy = CopyForC(text);
+    if (copy == nullptr) throw std::bad_alloc();
+    return copy;
+  });
+}
+
+}  // extern "C"
