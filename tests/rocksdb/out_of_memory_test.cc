@@ -400,7 +400,6 @@ TEST(PolicyOutOfMemoryTest, ByCall) {
       fail([&] { done = call(); });
       EXPECT_EQ(done, error.empty());
       EXPECT_TRUE(policy == nullptr || Serialized(*policy) == whole);
-      EXPECT_EQ(options.prefix_extractor != nullptr, done && number == 2);
       EXPECT_EQ(options.listeners.size(), done && number == 2 ? 1 : 0);
       EXPECT_TRUE(done || SaysOutOfMemory(error) ||
                   (number == 1 && error.find("is not valid") != error.npos))

@@ -132,6 +132,7 @@ class Doctor(DatabaseTest):
                 ("filter_memory=1MiB", "filter_memory=2kB", 0, {"filters_exceed_memory"}),
                 (r"\Z", second_family, 0, {"filters_exceed_memory"}),
                 (re.escape(second_family), "", 0, {"filters_exceed_memory"}),
+                (policy, f"filter_policy={{{memory}}}", 0, set()),
                 ("listeners=.*", "listeners={}", 1, {"policy_cannot_work"}),
             ],
             "nullptr": [

@@ -1,6 +1,7 @@
 // deltabloom inspect from the outside: what it prints and how it exits.
 
 #include "deltabloom/rocksdb.h"
+#include "deltabloom/rocksdb_ranges.h"
 #include "tests/sst/real_tables.h"
 #include "tests/tools/tool_test.h"
 
@@ -82,7 +83,9 @@ TEST_F(Inspect, TextAndJson) {
     total += part.at("bytes").get<uint64_t>();
   }
   EXPECT_EQ(total, split.filter_size);
-  ExpectMembers(files[2], {{"engine", "LevelDB"}, {"keys", nullptr}});
+  ExpectMembers(
+      files[2],
+      {{"engine", "LevelDB"}, {"keys", nullptr}, {"range_filter", nullptr}});
   EXPECT_TRUE(files[2].at("filters").at(0).at("bits_per_key").is_null());
 }
 
@@ -100,6 +103,36 @@ TEST_F(Inspect, DeltabloomFilters) {
                {"checksum ok: Deltabloom classic, 6 probes, ",
                 " bits per key\n", "checksum ok: Deltabloom local, 6 probes, ",
                 ", key transform 7802baa7, seeded"});
+}
+
+TEST_F(Inspect, RangeFilters) {
+  rocksdb::Options options = test::RocksTable().Options();
+  RocksDBRangeOptions ranges;
+  ranges.range_prefixes = "8";
+  ranges.key_transform = "ascii_lowercase";
+  ASSERT_TRUE(RocksDBRanges::New(ranges)->AddTo(&options));
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
+  ASSERT_TRUE(writer.Open(File("a.sst")).ok());
+  for (uint64_t i = 0; i < 2000; ++i) {
+    ASSERT_TRUE(writer.Put(test::TableKey(i), "value").ok());
+  }
+  ASSERT_TRUE(writer.Finish().ok());
+  const size_t bytes = test::PropertiesOf(File("a.sst"))
+                           .user_collected_properties.at("deltabloom.range")
+                           .size();
+  const auto file = RunJson(File("a.sst"), 0).at("files").at(0);
+  const auto& filter = file.at("range_filter");
+  ExpectMembers(filter, {{"bytes", bytes},
+                         {"entries", 2000},
+                         {"key_transform", "ascii_lowercase@1"}});
+  EXPECT_DOUBLE_EQ(filter.at("bits_per_key"),
+                   static_cast<double>(bytes) * 8 / 2000);
+  EXPECT_EQ(filter.at("layout").get<std::string>().rfind("prefixes: 8 (", 0),
+            0u);
+  ExpectHasAll(
+      Run(File("a.sst")).out,
+      {", no filter\n  range filter: " + std::to_string(bytes) + " bytes, ",
+       " bits per key, key transform ascii_lowercase@1: prefixes: 8 ("});
 }
 
 TEST_F(Inspect, DamagedFilterIsReportedAmongSoundOnes) {

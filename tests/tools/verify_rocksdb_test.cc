@@ -1,13 +1,17 @@
 // deltabloom verify on databases of RocksDB: what it counts, and that it denies
 // the very keys that the database loses.
+#include <rocksdb/merge_operator.h>
 #include <rocksdb/snapshot.h>
 
 #include <cmath>
 
-#include "table/framing.h"
+#include "deltabloom/rocksdb_ranges.h"
+#include "engines/rocksdb/ranges/property.h"
+#include "rocksdb/table_properties.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom {
 namespace {
@@ -329,6 +333,135 @@ TEST_F(VerifyRocksDB, OrdersAndTransforms) {
     test::ClearABit(table_, block, block.size / 2);
     EXPECT_EQ(Missed(Verify(1)), LostKeys(options));
   }
+}
+
+// Stores a range filter that has not seen every seventh key, and says that its
+// table has `more` entries than it has.
+class LosingRanges : public rocksdb::TablePropertiesCollector {
+ public:
+  explicit LosingRanges(uint64_t more) { property_.entries = more; }
+  const char* Name() const override { return internal::kRangePropertyName; }
+  rocksdb::Status AddUserKey(const Slice& key, const Slice&, rocksdb::EntryType,
+                             rocksdb::SequenceNumber, uint64_t) override {
+    if (++entries_ % 7 != 3) builder_.AddKey(key.ToStringView());
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status Finish(
+      rocksdb::UserCollectedProperties* properties) override {
+    if (bytes_.empty()) {  // RocksDB may call it again, for listeners
+      property_.entries += entries_;
+      bytes_ = RangePropertyHeader(property_);
+      EXPECT_TRUE(builder_.Finish(&bytes_));
+    }
+    properties->emplace(internal::kRangePropertyName, bytes_);
+    return rocksdb::Status::OK();
+  }
+  rocksdb::UserCollectedProperties GetReadableProperties() const override {
+    return {};
+  }
+
+ private:
+  internal::RangeProperty property_;
+  uint64_t entries_ = 0;
+  internal::RangePartBuilder builder_{24};
+  std::string bytes_;  // of the property
+};
+
+class LosingRangesFactory : public rocksdb::TablePropertiesCollectorFactory {
+ public:
+  explicit LosingRangesFactory(uint64_t more) : more_(more) {}
+  const char* Name() const override { return "LosingRanges"; }
+  rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(
+      Context) override {
+    return new LosingRanges(more_);
+  }
+
+ private:
+  const uint64_t more_;
+};
+
+rocksdb::Options WithRanges(rocksdb::Options options,
+                            const RocksDBRangeOptions& of = {}) {
+  EXPECT_TRUE(RocksDBRanges::New(of)->AddTo(&options));
+  return options;
+}
+
+TEST_F(VerifyRocksDB, RangeFilters) {
+  RocksDBRangeOptions transformed;
+  transformed.key_transform = "ascii_lowercase";
+  rocksdb::Options no_filter = MakeOptions("deltabloom:10", false);
+  no_filter.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()
+      ->filter_policy.reset();
+  for (const auto& options :
+       {WithRanges(MakeOptions("deltabloom:10", false)),
+        WithRanges(MakeOptions("deltabloom:10", true)), WithRanges(no_filter),
+        WithRanges(MakeOptions("deltabloom:10", false), transformed)}) {
+    const json file = LoadAndVerify(options, 0);
+    EXPECT_EQ(err_, "");
+    EXPECT_EQ(file.at("entries"), kKeys);
+    // Each alone, and but for the first with the one before and those like it.
+    EXPECT_EQ(file.at("ranges"), json({{"keys", kKeys},
+                                       {"asked", 3 * kKeys - 2},
+                                       {"false_negatives", 0},
+                                       {"missed", json::array()}}));
+    ExpectHas(
+        Run(path_).out,
+        "  range filter: 8998 ranges around 3000 keys, no false negative");
+  }
+  // Without one.
+  EXPECT_TRUE(LoadAndVerify(MakeOptions("deltabloom:10", false), 0)
+                  .at("ranges")
+                  .is_null());
+}
+
+// Deletions and merges are keys, deleted ranges are not; bytes 0xff.
+TEST_F(VerifyRocksDB, RangeFiltersOfEntriesOfEveryKind) {
+  NewPath();
+  rocksdb::Options options = WithRanges(MakeOptions("deltabloom:10", false));
+  ASSERT_OK(rocksdb::MergeOperator::CreateFromString(
+      rocksdb::ConfigOptions(), "stringappend", &options.merge_operator));
+  const auto db = testing::Open(options, path_);
+  for (int i = 0; i < 100; ++i) {
+    const std::string key =
+        Key(i) + std::string(static_cast<size_t>(i), '\xff');
+    ASSERT_OK(i % 3 == 0   ? db->Put({}, key, "value")
+              : i % 3 == 1 ? db->Delete({}, key)
+                           : db->Merge({}, key, "value"));
+  }
+  ASSERT_OK(db->Put({}, std::string(9, '\xff'), "value"));
+  ASSERT_OK(db->DeleteRange({}, db->DefaultColumnFamily(), "a", "b"));
+  ASSERT_OK(db->Flush({}));
+  const json file = Verify(0);
+  EXPECT_EQ(file.at("ranges").at("keys"), 101);
+  EXPECT_EQ(file.at("ranges").at("false_negatives"), 0);
+}
+
+TEST_F(VerifyRocksDB, KeysThatARangeFilterLost) {
+  rocksdb::Options options = MakeOptions("deltabloom:10", false);
+  const auto load = [&](uint64_t more, int status) {
+    options.table_properties_collector_factories = {
+        std::make_shared<LosingRangesFactory>(more)};
+    return LoadAndVerify(options, status);
+  };
+  const json ranges = load(0, 1).at("ranges");
+  EXPECT_EQ(ranges.at("keys"), kKeys);
+  // All but false positives of those that were lost, and no others.
+  EXPECT_GT(ranges.at("false_negatives"), kKeys / 7 * 9 / 10);
+  EXPECT_EQ(ranges.at("missed").size(), ranges.at("false_negatives"));
+  for (const json& missed : ranges.at("missed")) {
+    const std::string key = missed.at("key");
+    EXPECT_EQ(std::stoi(key.substr(4)) / 2 % 7, 2) << key;
+    EXPECT_EQ(missed.at("lower"), key);
+    EXPECT_EQ(missed.at("upper"), key + "\\x00");
+  }
+  ExpectHas(Run("--show 1 " + path_).out,
+            "  false negative: range filter, key: user00000004, range: "
+            "user00000004 to user00000004\\x00\n  and ");
+  // No scan asks it.
+  EXPECT_TRUE(load(1, 2).at("ranges").is_null());
+  ExpectHas(err_,
+            "range filter: no scan uses it: it is of 3001 entries, and the "
+            "table has 3000");
 }
 
 }  // namespace

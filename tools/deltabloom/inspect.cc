@@ -7,12 +7,14 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
+#include "engines/rocksdb/ranges/property.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
 #include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/program.h"
 #include "tools/deltabloom/table_files.h"
 #include "util/coding.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -141,6 +143,28 @@ void InspectFilter(const SstSource& source, const SstFile& file,
   }
 }
 
+// The range filter among the table's properties, or null.
+Json InspectRangeFilter(const SstFile& file) {
+  std::string_view bytes;
+  if (!file.properties.Text(internal::kRangePropertyName, &bytes)) return {};
+  Json json = {{"bytes", bytes.size()}};
+  internal::RangeProperty property;
+  if (!ParseRangeProperty(bytes, &property)) {
+    json["entries"] = json["bits_per_key"] = json["key_transform"] = nullptr;
+    json["layout"] = "damaged or of another version";
+    return json;
+  }
+  json["entries"] = property.entries;
+  json["bits_per_key"] = nullptr;
+  if (property.entries > 0) {
+    json["bits_per_key"] = 8 * static_cast<double>(bytes.size()) /
+                           static_cast<double>(property.entries);
+  }
+  json["key_transform"] = TextOrNull(std::string(property.transform));
+  json["layout"] = internal::RangePart(property.filter).Describe();
+  return json;
+}
+
 // Fills the report as far as the file can be read. Throws if not to its end.
 void InspectTable(const SstSource& source, bool* damaged, Json* report) {
   const SstFile file = ReadSst(source, damaged);
@@ -159,6 +183,7 @@ void InspectTable(const SstSource& source, bool* damaged, Json* report) {
   for (const SstFilter& filter : file.filters) {
     InspectFilter(source, file, filter, json["keys"], &json["filters"]);
   }
+  json["range_filter"] = InspectRangeFilter(file);
 }
 
 Json InspectFile(const TableFile& file) {
@@ -210,6 +235,17 @@ bool ShowFilter(const Json& filter, Console* console) {
   return sound;
 }
 
+void ShowRangeFilter(const Json& filter, Console* console) {
+  std::string line = "  range filter: " + filter["bytes"].dump() + " bytes";
+  if (filter["bits_per_key"].is_number()) {
+    line += Format(", %.2f bits per key", filter["bits_per_key"].get<double>());
+  }
+  if (filter["key_transform"].is_string()) {
+    line += ", key transform " + Text(filter["key_transform"]);
+  }
+  console->Line(line + ": " + Text(filter["layout"]));
+}
+
 // Shows the report and counts it in the summary.
 void ShowFile(const Json& report, Console* console, Summary* summary) {
   bool sound = !report.contains("damaged");
@@ -224,6 +260,9 @@ void ShowFile(const Json& report, Console* console, Summary* summary) {
     console->Line(line + (report["filters"].empty() ? ", no filter" : ""));
     for (const Json& filter : report["filters"]) {
       sound = ShowFilter(filter, console) && sound;
+    }
+    if (report.contains("range_filter") && !report["range_filter"].is_null()) {
+      ShowRangeFilter(report["range_filter"], console);
     }
   }
   if (report.contains("error")) console->Error(Text(report["error"]));
@@ -298,7 +337,9 @@ Shows for each table file the engine that wrote it and its format_version, and
 for each filter its kind, place, size, layout, keys and whether its checksum
 holds. It needs neither engine, opens no database and writes nothing, so it can
 read the files of a running database. A file that is still being written has no
-end yet and is reported as unreadable.
+end yet and is reported as unreadable. Of a range filter, which a table of
+RocksDB has among its properties, it shows the size, which is in memory while
+the table is open, and what it holds: numbers, or prefixes at some cuts.
 
 A summary follows if there are several files. It names the tables without a
 filter, those with a filter that is not sound and the files that cannot be read,
@@ -310,10 +351,12 @@ The document of --json has "files", in the order of the text, "summary",
 "filter_bytes", the sum of all filters, and "filter_memory", a list of
 "directory" and "asked". A file has "file", its path, and "error" if it could
 not be read, "damaged" if that is because of the index of its filter, "gone" if
-it vanished, else "engine", "format_version", "checksum", "keys" and "filters";
-a filter has "kind", "policy", "bytes", "bits_per_key", "index" if it is
-partitioned, and "parts"; a part has "offset", "bytes", "checksum" (ok, failed
-or none) and "layout" or "error". Unknown numbers are null.)";
+it vanished, else "engine", "format_version", "checksum", "keys", "filters" and
+"range_filter"; a filter has "kind", "policy", "bytes", "bits_per_key", "index"
+if it is partitioned, and "parts"; a part has "offset", "bytes", "checksum" (ok,
+failed or none) and "layout" or "error"; a range filter has "bytes", "entries",
+"bits_per_key", "key_transform" and "layout". Unknown numbers are null, and so is
+a range filter that is not there.)";
   command.manual.examples = {
       {"deltabloom inspect 000012.sst", "the filters of one table"},
       {"deltabloom inspect /var/lib/db",

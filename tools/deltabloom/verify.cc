@@ -64,11 +64,27 @@ void VerifyTable(const internal::SstSource& source,
         (internal::ScopeName(filter.scope) + (" filter " + filter.policy));
     verify({source, file, filter, go_on, report});
   }
+#ifdef DELTABLOOM_TOOLS_ROCKSDB
+  if (!report->cut_short) VerifyRangeFilter(source, file, go_on, report);
+#endif
 }
 
 double Rate(const TableReport& report) {
   return static_cast<double>(report.false_positives) /
          static_cast<double>(report.absent);
+}
+
+Json ToJson(const RangeLookups& ranges) {
+  Json json = {{"keys", ranges.keys},
+               {"asked", ranges.ranges},
+               {"false_negatives", ranges.false_negatives},
+               {"missed", Json::array()}};
+  for (const MissedRange& missed : ranges.missed) {
+    json["missed"].push_back({{"key", missed.key},
+                              {"lower", missed.lower},
+                              {"upper", missed.upper}});
+  }
+  return json;
 }
 
 Json ToJson(const TableReport& report) {
@@ -92,6 +108,8 @@ Json ToJson(const TableReport& report) {
     json["false_positives"] = report.false_positives;
     json["rate"] = report.absent > 0 ? Json(Rate(report)) : Json();
     json["expected_rate"] = NumberOrNull(report.expected_rate);
+    json["ranges"] =
+        report.ranges.has_value() ? ToJson(*report.ranges) : Json();
     json["cut_short"] = report.cut_short;
     json["damaged"] = report.damaged;
     json["not_checked"] = report.not_checked;
@@ -100,17 +118,25 @@ Json ToJson(const TableReport& report) {
   return json;
 }
 
+std::string FalseNegatives(uint64_t number) {
+  return number == 0 ? "no false negative"
+                     : Count(number, "false negative", "false negatives");
+}
+
+// The line on false negatives of which no line is shown.
+void ShowRest(uint64_t all, size_t shown, Console* console) {
+  if (all <= shown) return;
+  console->Line("  and " + std::to_string(all - shown) +
+                " more false negatives");
+}
+
 // The lines on what was looked up.
 void ShowLookups(const TableReport& report, Console* console) {
   std::string line = "  asked: " + Count(report.keys, "key", "keys");
   if (report.prefixes > 0) {
     line += " and " + Count(report.prefixes, "prefix", "prefixes");
   }
-  console->Line(line + ", " +
-                (report.false_negatives == 0
-                     ? "no false negative"
-                     : Count(report.false_negatives, "false negative",
-                             "false negatives")));
+  console->Line(line + ", " + FalseNegatives(report.false_negatives));
   if (report.absent == 0) return;
   line = "  absent: " +
          Count(report.absent, report.keys > 0 ? "key, " : "prefix, ",
@@ -121,6 +147,17 @@ void ShowLookups(const TableReport& report, Console* console) {
     line += ", expected " + Percent(*report.expected_rate);
   }
   console->Line(line);
+}
+
+void ShowRanges(const RangeLookups& ranges, Console* console) {
+  console->Line("  range filter: " + Count(ranges.ranges, "range", "ranges") +
+                " around " + Count(ranges.keys, "key", "keys") + ", " +
+                FalseNegatives(ranges.false_negatives));
+  for (const MissedRange& missed : ranges.missed) {
+    console->Line("  false negative: range filter, key: " + missed.key +
+                  ", range: " + missed.lower + " to " + missed.upper);
+  }
+  ShowRest(ranges.false_negatives, ranges.missed.size(), console);
 }
 
 void ShowTable(const TableReport& report, Console* console) {
@@ -140,12 +177,8 @@ void ShowTable(const TableReport& report, Console* console) {
         "  false negative: filter at offset " + std::to_string(missed.offset) +
         (missed.prefix ? ", prefix" : ", key") + how + ": " + missed.key);
   }
-  if (report.false_negatives > report.missed.size()) {
-    console->Line(
-        "  and " +
-        std::to_string(report.false_negatives - report.missed.size()) +
-        " more false negatives");
-  }
+  ShowRest(report.false_negatives, report.missed.size(), console);
+  if (report.ranges.has_value()) ShowRanges(*report.ranges, console);
   for (const std::string& what : report.not_checked) {
     console->Error(report.path + ": not checked: " + what);
   }
@@ -231,7 +264,7 @@ class Run {
           });
     }
     const Stamp now = StampOf(file);
-    if (table_.error.empty() || table_.false_negatives > 0) {
+    if (table_.error.empty() || table_.AllFalseNegatives() > 0) {
       Report();
     } else if (IsGone(file)) {
       summary_.Add("gone", file.path);
@@ -248,12 +281,12 @@ class Run {
   void Report() {
     ShowTable(table_, console_);
     const bool checked = table_.error.empty() && table_.not_checked.empty();
-    summary_.Add(table_.false_negatives > 0 ? "false_negatives"
-                 : table_.damaged           ? "damaged"
-                 : !checked                 ? "not_checked"
-                 : table_.cut_short         ? "not_covered"
-                 : table_.filter.empty()    ? "without_filter"
-                                            : "sound",
+    summary_.Add(table_.AllFalseNegatives() > 0 ? "false_negatives"
+                 : table_.damaged               ? "damaged"
+                 : !checked                     ? "not_checked"
+                 : table_.cut_short             ? "not_covered"
+                 : table_.filter.empty()        ? "without_filter"
+                                                : "sound",
                  table_.path);
   }
 
@@ -312,6 +345,10 @@ them there, with the kernels for this CPU, each key alone and in batches. A key
 that a filter denies is a false negative: the database would not find it. It is
 shown with the file, the offset of the filter, and the key.
 
+A range filter in the table's properties is asked for ranges that hold a key:
+each key alone, with the key before it, and all that begin like it as far as it
+differs from that. What it denies, a scan would not find.
+
 Keys that are not in the table, made from neighbours in it, give the share of
 false positives. The expected share for such a filter with this number of keys
 is printed next to it.
@@ -335,8 +372,10 @@ file has "file", its path, and if it is a table "engine", "column_family",
 "filter", "entries" (read), "keys_asked", "prefixes_asked", "false_negatives",
 "missed" (the first of these: "offset", "key" or "prefix", "alone" and
 "in_batch" for the lookups that deny it), "absent_asked", "false_positives",
-"rate", "expected_rate", "cut_short", "damaged" and "not_checked"; and "error"
-if there was one. Unknown values are null.)";
+"rate", "expected_rate", "ranges", "cut_short", "damaged" and "not_checked"; and
+"error" if there was one. "ranges" is of the range filter: "keys", "asked" (the
+ranges), "false_negatives", and "missed" (the first of these: "key", "lower" and
+"upper" of a range that is denied). Unknown values are null.)";
   manual.examples = {
       {"deltabloom verify /var/lib/db", "all tables of a database"},
       {"deltabloom verify --time-limit 10m /var/lib/db",

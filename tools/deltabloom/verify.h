@@ -27,7 +27,27 @@ struct MissedKey {
   bool batched = false;
 };
 
+// A range that holds a key of the table and that the range filter denies; both
+// bounds as the filter gets them.
+struct MissedRange {
+  std::string key;
+  std::string lower;
+  std::string upper;
+};
+
+// What was asked of the range filter of a table.
+struct RangeLookups {
+  uint64_t keys = 0;
+  uint64_t ranges = 0;              // that hold one of them
+  uint64_t false_negatives = 0;     // keys for which one is denied
+  std::vector<MissedRange> missed;  // the first `show` of these
+};
+
 struct TableReport {
+  uint64_t AllFalseNegatives() const {
+    return false_negatives + (ranges.has_value() ? ranges->false_negatives : 0);
+  }
+
   std::string path;
   std::string engine;         // LevelDB or RocksDB; empty: not known
   std::string column_family;  // of RocksDB, if the table names it
@@ -42,6 +62,7 @@ struct TableReport {
   uint64_t false_positives = 0;
   // Of the absent ones; nothing if the rate of a filter is not known.
   std::optional<double> expected_rate;
+  std::optional<RangeLookups> ranges;    // nothing: there is no range filter
   bool cut_short = false;                // by the limit of time
   std::vector<std::string> not_checked;  // what could not be looked up, and why
   bool damaged = false;                  // a filter; `error` says how
@@ -67,6 +88,13 @@ void VerifyLevelDB(const VerifyTask& task);
 
 // Reads the filter through its policy's reader. Only in builds with RocksDB.
 void VerifyRocksDB(const VerifyTask& task);
+
+// Asks the table's range filter, if it has one (rocksdb_ranges.h), for ranges
+// that hold its keys. Only in builds with RocksDB.
+void VerifyRangeFilter(const internal::SstSource& source,
+                       const internal::SstFile& file,
+                       const std::function<bool(double share)>& go_on,
+                       TableReport* report);
 
 // The false-positive rate of a filter with this many keys, by its layout, size
 // and probes, not by its bits; nothing if it is not Deltabloom's.
