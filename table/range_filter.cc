@@ -6,7 +6,7 @@
 
 #include "util/json.h"
 #include "util/range/range_part.h"
-#include "util/range/shapes.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom {
 

@@ -132,28 +132,27 @@ TEST(RangeMalformed, Numbers) {
 }
 
 // Where the size of the last key is, and the number of cuts.
-size_t LastOf(const std::string& part) {
-  return kBody + 2 + static_cast<unsigned char>(part[kBody + 1]);
+size_t AfterText(const std::string& part, size_t at) {
+  return at + 2 + static_cast<unsigned char>(part[at]);  // below 256
 }
-size_t CutsOf(const std::string& part) {
-  return LastOf(part) + 1 + static_cast<unsigned char>(part[LastOf(part)]);
-}
+size_t LastOf(const std::string& part) { return AfterText(part, kBody + 1); }
+size_t CutsOf(const std::string& part) { return AfterText(part, LastOf(part)); }
 
 TEST(RangeMalformed, Prefixes) {
   const std::string part = PrefixesPart();
   ASSERT_EQ(part[1], 3);
   const size_t cuts = CutsOf(part);
-  const size_t cut = cuts + 1;
+  const size_t cut = cuts + 2;
   CheckFaults(part,
               {{"another size of the first key", {{kBody + 1, 255}}},
-               {"a last key beyond the end", {{LastOf(part), 255}}},
+               {"a first key beyond the end", {{kBody + 2, 255}}},
+               {"a last key beyond the end", {{LastOf(part) + 1, 255}}},
                {"no cuts", {{cuts, 0}}},
                {"17 cuts", {{cuts, 17}}},
-               {"no learned cuts", {{cuts, 128}}},
-               {"17 learned cuts", {{cuts, 128 + 17}}},
+               {"more learned cuts than cuts", {{cuts, 2}, {cuts + 1, 3}}},
                {"0 bits", {{cut, 0}, {cut + 2, 0, 2}}},
-               {"1,025 bits", {{cut, 0}, {cut + 2, 1025, 2}}},
-               {"a delimiter and bits", {{cut, 1}, {cut + 2, 8, 2}}},
+               {"8,193 bits", {{cut, 0}, {cut + 2, 8193, 2}}},
+               {"a delimiter and 8,193 bits", {{cut, 1}, {cut + 2, 8193, 2}}},
                {"a filter beyond the end", {{cut + 4, 0xffffffff, 4}}}},
               cut);
 }
@@ -168,9 +167,9 @@ TEST(RangeMalformed, FiltersOfCuts) {
   // Classic filters and those of unknown markers.
   for (const int last_byte : {0, 6, 41, 0x81, 0xff}) {
     std::string damaged = part;
-    size_t end = cuts + 1 + 8 * count;
+    size_t end = cuts + 2 + 8 * count;
     for (size_t i = 0; i < count; ++i) {
-      end += LoadFixed32(&part[cuts + 1 + 8 * i + 4]);
+      end += LoadFixed32(&part[cuts + 2 + 8 * i + 4]);
       damaged.at(end - 1) = static_cast<char>(last_byte);
     }
     const RangePart range(damaged);

@@ -156,11 +156,13 @@ bool Range::NumbersMayMatch(const std::string& lower,
 
 void Range::ReadPrefixes(const std::string& body) {
   least_size_ = ByteAt(body, 0);
-  first_ = body.substr(2, ByteAt(body, 1));
-  size_t at = 2 + first_.size();
-  last_ = body.substr(at + 1, ByteAt(body, at));
-  at += 1 + last_.size();
-  const unsigned cuts = ByteAt(body, at++) % 128;  // learned or not
+  size_t at = 1;
+  for (std::string* key : {&first_, &last_}) {
+    *key = body.substr(at + 2, Number(body, at, 2));
+    at += 2 + key->size();
+  }
+  const unsigned cuts = ByteAt(body, at);
+  at += 2;  // and how many of them were learned
   size_t filter = at + 8 * cuts;
   for (unsigned i = 0; i < cuts; ++i, at += 8) {
     const auto size = static_cast<size_t>(Number(body, at + 4, 4));
@@ -173,30 +175,30 @@ void Range::ReadPrefixes(const std::string& body) {
 
 bool Range::Rejects(const Cut& cut, const std::string& lower,
                     const std::string& upper) const {
+  constexpr size_t kMost = 8 * 1024;
   const Reference& layout =
       ByteAt(cut.filter, cut.filter.size() - 1) == 0x80 ? kCompact : kLocal;
   const auto may_match = [&](const std::string& prefix) {
     return layout.may_match(cut.filter, prefix);
   };
   const size_t common = CommonBytes(lower, upper);
-  if (cut.count > 0) {
-    unsigned found = 0;
-    for (size_t i = 0; i < std::min<size_t>(common, 128); ++i) {
-      if (ByteAt(lower, i) == cut.byte && ++found == cut.count) {
-        return !may_match(lower.substr(0, i + 1));
-      }
-    }
-    return false;
+  // Behind the delimiter, which all keys in the range share.
+  size_t depth = cut.bits;
+  unsigned found = 0;
+  for (size_t i = 0; i < common && found < cut.count; ++i) {
+    if (ByteAt(lower, i) != cut.byte) continue;
+    if (++found == cut.count) depth += 8 * (i + 1);
   }
-  const std::string first = Bits(lower, cut.bits);
-  if (8 * common >= cut.bits) return !may_match(Bytes(first));
-  const std::string last = Bits(upper, cut.bits);
+  if (found < cut.count || depth > kMost) return false;
+  const std::string first = Bits(lower, depth);
+  if (8 * common >= depth) return !may_match(Bytes(first));
+  const std::string last = Bits(upper, depth);
   // Keys below `upper` with its prefix: those that it begins with, followed by
   // zeros alone, and all below it if a bit that is set lies beyond the cut.
   const size_t last_set = Bits(upper, 8 * upper.size()).rfind('1');
   const size_t set = last_set == std::string::npos ? 0 : last_set + 1;
   const bool shorter_keys = upper.back() == '\0' && least_size_ < upper.size();
-  const bool with_last = shorter_keys || set > cut.bits;
+  const bool with_last = shorter_keys || set > depth;
   int asked = 0;
   for (std::string bits = first; !bits.empty() && bits <= last;
        bits = NextBits(bits)) {

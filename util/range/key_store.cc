@@ -1,13 +1,12 @@
-#include <cstring>
-#include <numeric>
+#include "util/range/key_store.h"
 
-#include "util/range/shapes.h"
+#include <cstring>
 
 namespace deltabloom::internal::range {
 namespace {
 
 constexpr size_t kChunkSize = 64 << 10;
-constexpr size_t kRecordHeader = 2;
+constexpr size_t kRecordHeader = 4;
 // No record begins after this, so that Cursor can read whole steps.
 constexpr size_t kLastRecordAt =
     kChunkSize - kRecordHeader - kMaxCutBytes - KeyStore::kStep;
@@ -20,7 +19,7 @@ bool KeyStore::Add(std::string_view key, size_t shared) {
     if (shared < last_size_ && ByteAt(key, shared) < ByteAt(Last(), shared)) {
       return false;
     }
-    CountCommonBits(key, shared);
+    CountSharedBits(key, shared);
   }
   NoteBytes(key);
   const size_t kept = std::min(key.size(), kMaxCutBytes);
@@ -31,8 +30,7 @@ bool KeyStore::Add(std::string_view key, size_t shared) {
   Chunk& chunk = chunks_.back();
   char* const record = &chunk.bytes[chunk.size];
   const size_t rest = kept - shared;
-  record[0] = static_cast<char>(shared);
-  record[1] = static_cast<char>(rest);
+  StoreFixed32(record, static_cast<uint32_t>(shared | rest << 16));
   // Whole steps take less time than sizes that change from key to key.
   if (last_.size() < key.size() + kStep) last_.resize(2 * key.size() + kStep);
   key.copy(last_.data(), key.size());
@@ -46,7 +44,7 @@ bool KeyStore::Add(std::string_view key, size_t shared) {
   return true;
 }
 
-void KeyStore::CountCommonBits(std::string_view key, size_t shared) {
+void KeyStore::CountSharedBits(std::string_view key, size_t shared) {
   const unsigned byte = shared < last_size_ ? ByteAt(Last(), shared) : 0;
   // The shorter key goes on with zeros.
   while (byte == 0 && key[shared] == '\0') {
@@ -55,20 +53,14 @@ void KeyStore::CountCommonBits(std::string_view key, size_t shared) {
   const unsigned difference = byte ^ ByteAt(key, shared);
   const size_t bits =
       8 * shared + static_cast<size_t>(__builtin_clz(difference)) - 24;
-  if (bits >= 8 * kMaxCutBytes) return;
-  if (common_bits_.empty()) common_bits_.resize(8 * kMaxCutBytes);
-  ++common_bits_[bits];
+  if (bits >= kMaxCutBits) return;
+  if (bits >= shared_bits_.size()) shared_bits_.resize(bits + 1);
+  ++shared_bits_[bits];
 }
 
 std::string_view KeyStore::First() const {
   const char* const record = &chunks_[0].bytes[0];
-  return {record + kRecordHeader, static_cast<unsigned char>(record[1])};
-}
-
-uint64_t KeyStore::DistinctPrefixes(unsigned bits) const {
-  const auto begin = common_bits_.begin();
-  return std::accumulate(begin, common_bits_.empty() ? begin : begin + bits,
-                         uint64_t{1});
+  return {record + kRecordHeader, LoadFixed32(record) >> 16};
 }
 
 void KeyStore::NoteBytes(std::string_view key) {
@@ -93,7 +85,7 @@ void KeyStore::NoteBytes(std::string_view key) {
 
 size_t KeyStore::MemorySize() const {
   return last_.capacity() + chunks_.capacity() * sizeof(chunks_[0]) +
-         common_bits_.capacity() * sizeof(uint64_t) +
+         shared_bits_.capacity() * sizeof(uint64_t) +
          chunks_.size() * kChunkSize;
 }
 
@@ -101,8 +93,8 @@ bool KeyStore::Cursor::Next() {
   if (chunk_ == store_->chunks_.size()) return false;
   const Chunk& chunk = store_->chunks_[chunk_];
   const char* const record = &chunk.bytes[at_];
-  shared_ = static_cast<unsigned char>(record[0]);
-  const size_t rest = static_cast<unsigned char>(record[1]);
+  shared_ = LoadFixed32(record) & 0xffff;
+  const size_t rest = LoadFixed32(record) >> 16;
   const char* const bytes = record + kRecordHeader;
   const auto different = static_cast<unsigned char>(
       shared_ < size_ && rest > 0 ? key_[shared_] ^ *bytes : 0xff);

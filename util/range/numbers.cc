@@ -1,3 +1,5 @@
+#include "util/range/numbers.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -5,7 +7,6 @@
 
 #include "util/coding.h"
 #include "util/hash64.h"
-#include "util/range/shapes.h"
 
 namespace deltabloom::internal::range {
 namespace {
@@ -473,7 +474,7 @@ NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
 }
 
 double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
-                      const std::vector<EmptyRange>& ranges) {
+                      const std::vector<Sample>& samples) {
   const Digits digits = keys.DigitsOfKeys();
   const auto below = [&](std::string_view bound) {
     uint64_t number;
@@ -488,22 +489,19 @@ double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
           ? 0
           : static_cast<double>(keys.size()) / universe;
   double passing = 0;
-  size_t known = 0;
-  for (const EmptyRange& range : ranges) {
-    // Of a range of another partition these codes know nothing.
-    if (range.upper <= keys.First() || range.lower > keys.Last()) continue;
-    ++known;
-    const uint64_t lower = below(range.lower), upper = below(range.upper);
+  for (const Sample& sample : samples) {
+    const uint64_t lower = below(sample.lower), upper = below(sample.upper);
     if (lower >= upper) continue;
     const uint64_t first = unit_of(lower), last = unit_of(upper - 1);
-    passing += unit_of(below(range.before)) == first ||
-                       unit_of(below(range.after)) == last
-                   ? 1
-                   : std::min(1.0, static_cast<double>(last - first + 1) *
-                                       keys_per_code);
+    const bool near_key = unit_of(below(sample.before)) == first ||
+                          unit_of(below(sample.after)) == last;
+    const double rate =
+        near_key ? 1
+                 : std::min(1.0, static_cast<double>(last - first + 1) *
+                                     keys_per_code);
+    passing += sample.weight * rate;
   }
-  const auto all = static_cast<double>(ranges.size());
-  return known == 0 ? all : passing * all / static_cast<double>(known);
+  return passing;
 }
 
 void AppendNumbers(const KeyStore& keys, NumbersPlan plan, std::string* dst) {

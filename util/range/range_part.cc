@@ -15,8 +15,7 @@ constexpr char kVersion = 1;
 constexpr char kNumbers = 1;
 constexpr char kPrefixes = 3;
 constexpr size_t kHeaderSize = 2;
-constexpr size_t kFewEmptyRanges = 8;
-constexpr size_t kManyEmptyRanges = 128;
+constexpr uint64_t kKeysPerSample = 100;
 
 // What fn returns; false without memory.
 template <typename Fn>
@@ -47,12 +46,15 @@ void RangePartBuilder::AddKey(std::string_view key) noexcept {
     if (shared > next_shared_) return keys_.Add(key, shared);
     // The samples between the last key and this one are empty.
     for (; next_ < samples_.size() && samples_[next_].lower <= key; ++next_) {
-      const auto& [lower, upper, weight] = samples_[next_];
-      // What lies beyond the keys of this filter is not its concern.
-      if (keys_.size() > 0 && lower < upper && upper <= key) {
-        empty_ranges_.push_back({lower, upper, std::string(keys_.Last()),
-                                 std::string(key), weight});
+      const range::Sample& sample = samples_[next_];
+      // Ranges beyond the keys are rejected by the first and the last key.
+      if (keys_.size() == 0 || sample.lower >= sample.upper ||
+          sample.upper > key) {
+        continue;
       }
+      empty_samples_.push_back(sample);
+      empty_samples_.back().before = keys_.Last();
+      empty_samples_.back().after = key;
     }
     next_shared_ = next_ == samples_.size()
                        ? 0
@@ -67,7 +69,7 @@ void RangePartBuilder::AddKey(std::string_view key) noexcept {
 void RangePartBuilder::Clear() {
   gave_up_ = false;
   keys_ = range::KeyStore();
-  empty_ranges_.clear();
+  empty_samples_.clear();
   next_ = next_shared_ = 0;
 }
 
@@ -75,11 +77,13 @@ void RangePartBuilder::AddSample(std::string_view lower,
                                  std::optional<std::string_view> upper,
                                  double weight) {
   if (!upper.has_value() || !(weight > 0)) return;
-  Sample sample{std::string(lower.substr(0, range::kMaxCutBytes)),
-                std::string(upper->substr(0, range::kMaxCutBytes)), weight};
+  range::Sample sample;
+  sample.lower = lower.substr(0, range::kMaxCutBytes);
+  sample.upper = upper->substr(0, range::kMaxCutBytes);
+  sample.weight = weight;
   const auto after =
       std::upper_bound(samples_.begin(), samples_.end(), sample,
-                       [](const Sample& a, const Sample& b) {
+                       [](const range::Sample& a, const range::Sample& b) {
                          return std::tie(a.lower, a.upper, a.weight) <
                                 std::tie(b.lower, b.upper, b.weight);
                        });
@@ -89,47 +93,44 @@ void RangePartBuilder::AddSample(std::string_view lower,
 size_t RangePartBuilder::EstimatedBuildBytes() const {
   // Prefixes take more than numbers, which keys may turn out to be.
   static_assert(range::kPrefixesBytesPerKey > range::kNumbersBytesPerKey);
-  const uint64_t per_key = range::kPrefixesBytesPerKey + 8 * cuts_.size() +
-                           (samples_.empty() ? 0 : 16);
-  return keys_.MemorySize() + static_cast<size_t>(per_key * keys_.size());
+  return keys_.MemorySize() +
+         static_cast<size_t>(range::kPrefixesBytesPerKey * keys_.size());
 }
 
 // Appends shape and the best body of no more than `bytes`; false if there is
 // none.
 bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) {
-  // Few say little, and the time for many must be short beside that for keys.
-  std::vector<range::EmptyRange> ranges;
-  const size_t known = empty_ranges_.size();
+  // The time for many must be short beside that for keys.
+  std::vector<range::Sample> samples;
+  const size_t known = empty_samples_.size();
   const size_t used =
-      std::min<size_t>(known, kManyEmptyRanges + keys_.size() / 250);
-  for (size_t i = 0; i < used && known >= kFewEmptyRanges; ++i) {
-    ranges.push_back(empty_ranges_[i * known / used]);
+      std::min<size_t>(known, 1 + keys_.size() / kKeysPerSample);
+  for (size_t i = 0; i < used; ++i) {
+    samples.push_back(empty_samples_[i * known / used]);
   }
-  learned_ = cuts_.empty() && !ranges.empty();
-  const bool are_numbers = cuts_.empty() && range::AreNumbers(keys_);
-  range::PrefixesPlan prefixes;
-  // Without ranges a scan is likely to be of numbers near each other, unless
-  // there are several in a row.
-  if (!are_numbers || !ranges.empty() || range::AreComposite(keys_)) {
-    prefixes = range::PlanPrefixes(keys_, bytes, ranges, cuts_, learned_cuts_);
+  // Several integers in a row are no numbers: their scans are of one of them.
+  const bool are_numbers =
+      cuts_.empty() && range::AreNumbers(keys_) && !range::AreComposite(keys_);
+  range::Choice choice;
+  learned_ = cuts_.empty() && !samples.empty();
+  // Without samples a scan is likely to be of numbers near each other.
+  if (!are_numbers || !samples.empty()) {
+    choice = range::ChooseCuts(keys_, bytes, samples, cuts_, learned_cuts_);
   }
-  if (are_numbers && (prefixes.cuts.empty() || !ranges.empty())) {
+  if (are_numbers) {
     range::NumbersPlan numbers =
         range::PlanNumbers(keys_, bytes, range_length_);
-    // Prefixes, the best of many choices, must be better by two standard
-    // errors.
     if (numbers.shape.buckets != 0 &&
-        (prefixes.cuts.empty() ||
-         range::NumbersPassing(keys_, numbers, ranges) <
-             prefixes.passing + 2 * std::sqrt(prefixes.passing))) {
+        (choice.cuts.empty() ||
+         range::NumbersPassing(keys_, numbers, samples) <= choice.passing)) {
       part->push_back(kNumbers);
       range::AppendNumbers(keys_, std::move(numbers), part);
       return true;
     }
   }
-  if (prefixes.cuts.empty()) return false;
+  if (choice.cuts.empty()) return false;
   part->push_back(kPrefixes);
-  range::AppendPrefixes(keys_, prefixes.cuts, learned_, part);
+  range::AppendPrefixes(keys_, choice, part);
   return true;
 }
 

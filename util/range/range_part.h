@@ -12,7 +12,12 @@
 #include <variant>
 #include <vector>
 
-#include "util/range/shapes.h"
+#include "util/range/answer.h"
+#include "util/range/choice.h"
+#include "util/range/cut.h"
+#include "util/range/key_store.h"
+#include "util/range/numbers.h"
+#include "util/range/prefixes.h"
 
 namespace deltabloom::internal {
 
@@ -31,7 +36,7 @@ uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key);
 class RangePartBuilder {
  public:
   // Bits of the range part alone. `range_length`: for how long ranges of
-  // numbers it is made (shapes.h).
+  // numbers it is made (numbers.h).
   explicit RangePartBuilder(double bits_per_key,
                             uint64_t range_length = range::kRangeLength)
       : bits_per_key_(bits_per_key), range_length_(range_length) {}
@@ -76,14 +81,10 @@ class RangePartBuilder {
   uint64_t range_length_;
   // In the order of their bounds; keys are at or beyond the lower bounds of
   // those before `next_`.
-  struct Sample {
-    std::string lower, upper;
-    double weight;
-  };
-  std::vector<Sample> samples_;
+  std::vector<range::Sample> samples_;
   size_t next_ = 0;
   size_t next_shared_ = 0;  // bytes with which it and the last key begin
-  std::vector<range::EmptyRange> empty_ranges_;
+  std::vector<range::Sample> empty_samples_;  // with the keys around them
   std::vector<range::Cut> cuts_, learned_cuts_;
   bool learned_ = false;
   range::KeyStore keys_;

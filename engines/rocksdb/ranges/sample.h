@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "util/range/range_part.h"
-#include "util/range/shapes.h"
+#include "util/range/cut.h"
 
 namespace deltabloom::internal {
 

@@ -13,7 +13,7 @@
 #include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/sample.h"
-#include "util/range/shapes.h"
+#include "util/range/cut.h"
 
 namespace rocksdb {
 class ColumnFamilyHandle;

@@ -1,0 +1,123 @@
+// The keys of which a range part is built.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "util/coding.h"
+#include "util/range/cut.h"
+
+namespace deltabloom::internal::range {
+
+inline unsigned char ByteAt(std::string_view text, size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+// The number of bytes with which both keys begin.
+inline size_t CommonPrefix(std::string_view a, std::string_view b) {
+  const size_t end = std::min(a.size(), b.size());
+  size_t i = 0;
+  while (i + 8 <= end) {
+    const uint64_t difference =
+        LoadFixed64(a.data() + i) ^ LoadFixed64(b.data() + i);
+    if (difference != 0) {
+      return i + static_cast<size_t>(__builtin_ctzll(difference)) / 8;
+    }
+    i += 8;
+    // The last step begins earlier.
+    if (i < end && i + 8 > end) i = end - 8;
+  }
+  while (i < end && a[i] == b[i]) ++i;
+  return i;
+}
+
+// Keys of one size, each byte of which is between two bounds.
+struct Digits {
+  const unsigned char* least = nullptr;
+  const unsigned char* most = nullptr;
+  size_t width = 0;
+  size_t constant = 0;  // bytes at the front whose bounds are equal
+
+  // False if there are more than 2^64 keys of this form.
+  bool Count() const;
+  // How many of them are smaller than `bound`, bytewise. False: 2^64 or all.
+  bool Below(std::string_view bound, uint64_t* keys) const;
+};
+
+// Keeps the first kMaxCutBytes bytes of each key, without those that it shares
+// with the previous one.
+class KeyStore {
+ public:
+  // For keys of one size up to this the bytes at each place are known, too.
+  static constexpr size_t kMaxWidth = 255;
+  static constexpr size_t kStep = 32;  // bytes copied at a time
+
+  // Equal neighbours count once. False if the key is smaller than the last,
+  // with which it has `shared` bytes in common.
+  bool Add(std::string_view key, size_t shared);
+
+  uint64_t size() const { return size_; }
+  size_t MemorySize() const;
+
+  // Whether all keys have Width() bytes, no more than kMaxWidth.
+  bool OneWidth() const { return size_ > 0 && one_width_; }
+  size_t Width() const { return last_size_; }
+  // The least and the largest byte at each place, if the keys can be numbers.
+  const unsigned char* Least() const { return least_.data(); }
+  const unsigned char* Most() const { return most_.data(); }
+  Digits DigitsOfKeys() const { return {Least(), Most(), Width()}; }
+  size_t LeastSize() const { return least_size_; }
+  // The first kMaxCutBytes bytes of the first key. REQUIRES: size() > 0.
+  std::string_view First() const;
+  std::string_view Last() const { return {last_.data(), last_size_}; }
+  // At [b] how many keys have exactly b bits in common with the previous one,
+  // both padded with zeros, up to some b.
+  const std::vector<uint64_t>& SharedBits() const { return shared_bits_; }
+
+  // Reads what is kept, from the first key on.
+  class Cursor {
+   public:
+    explicit Cursor(const KeyStore& store) : store_(&store) {}
+    bool Next();
+    std::string_view key() const { return {key_, size_}; }
+    // Bytes that it shares with the previous one, and bits.
+    size_t shared() const { return shared_; }
+    unsigned shared_bits() const { return shared_bits_; }
+
+   private:
+    const KeyStore* store_;
+    size_t chunk_ = 0;
+    size_t at_ = 0;
+    size_t size_ = 0;
+    size_t shared_ = 0;
+    unsigned shared_bits_ = 0;
+    char key_[kMaxCutBytes + kStep];
+  };
+
+ private:
+  struct Chunk {
+    std::unique_ptr<char[]> bytes;
+    size_t size;
+  };
+
+  void CountSharedBits(std::string_view key, size_t shared);
+  void NoteBytes(std::string_view key);
+
+  // For each key the shared bytes and the size of the rest, in two bytes each,
+  // and the rest.
+  std::vector<Chunk> chunks_;
+  uint64_t size_ = 0;
+  std::vector<char> last_;  // and kStep bytes more
+  size_t last_size_ = 0;
+  bool one_width_ = true;
+  bool may_be_numbers_ = true;  // no more than 2^64 keys of this form
+  std::vector<unsigned char> least_, most_;
+  size_t least_size_ = ~size_t{0};
+  std::vector<uint64_t> shared_bits_;
+};
+
+}  // namespace deltabloom::internal::range

@@ -1,0 +1,70 @@
+// The shape "prefixes" of a range part (docs/format.md, "Prefixes"): filters of
+// key prefixes at a few cuts. A range whose possible keys have few prefixes at
+// a cut is empty if the cut's filter holds none of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "util/layouts/layout.h"
+#include "util/range/answer.h"
+#include "util/range/choice.h"
+#include "util/range/cut.h"
+#include "util/range/key_store.h"
+
+namespace deltabloom::internal::range {
+
+inline constexpr size_t kCutSize = 8;  // in the table of cuts
+
+// A view. Any bytes are safe.
+class Prefixes {
+ public:
+  // False, and nothing else may be called then, if the body breaks a rule.
+  bool Parse(std::string_view body);
+
+  // REQUIRES: lower < upper. Without `upper` the range is open.
+  Answer Ask(std::string_view lower,
+             std::optional<std::string_view> upper) const;
+  bool HasKeyFrom(std::string_view bound) const {
+    return bound <= std::max(first_, last_);
+  }
+  bool HasKeyBelow(std::string_view bound) const {
+    return first_ < bound.substr(0, first_.size());
+  }
+  // Those that samples chose.
+  std::vector<Cut> LearnedCuts() const;
+  std::string Describe() const;
+
+ private:
+  struct CutFilter {
+    Cut cut;
+    uint64_t size = 0;
+    bool usable = false;
+    ParsedFilter filter;
+  };
+
+  size_t least_size_ = 0;
+  // What the first and the last key begin with, or all of them.
+  std::string_view first_, last_;
+  size_t cuts_count_ = 0;
+  size_t learned_ = 0;  // the first ones, which samples chose
+  std::array<CutFilter, kMaxCuts> cuts_;
+};
+
+// What a body takes beside its cuts.
+size_t BytesBeforeCuts(const KeyStore& keys);
+// Bytes in the body for a cut of this many distinct prefixes.
+uint64_t BytesOfCut(uint64_t prefixes, unsigned bits);
+
+// Allocated per key at most: the hashes of one cut, and what building its
+// filter takes.
+inline constexpr uint64_t kPrefixesBytesPerKey = 26;
+void AppendPrefixes(const KeyStore& keys, const Choice& choice,
+                    std::string* dst);
+
+}  // namespace deltabloom::internal::range
