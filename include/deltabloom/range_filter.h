@@ -30,12 +30,13 @@ struct DELTABLOOM_EXPORT RangeFilterOptions {
   // next to a key as possible. Legal: 1 or more.
   uint64_t range_length = 1024;
 
-  // The prefixes of keys that the filter holds, for example "8,12,'/'x3": the
-  // first 8 and 12 bytes, and up to the third slash. A prefix scan is rejected
-  // by the longest of them that is no longer than its own prefix. Bits are
-  // written as 20b, other delimiters by their byte as 0x00x2. At most 16, of at
-  // most 128 bytes; a prefix for which bits_per_key has no room is left out.
-  // Empty: the builder chooses, or stores fixed-size keys as numbers.
+  // The prefixes of keys that the filter holds, for example "8,'/'x3,'~'x1+4":
+  // the first 8 bytes, up to the third slash, and up to the first tilde and the
+  // 4 bytes behind it. A prefix scan is rejected by the longest of them that is
+  // no longer than its own prefix. Bits are written as 20b, other delimiters by
+  // their byte as 0x00x2. At most 16, of at most 1,024 bytes; a prefix for
+  // which bits_per_key has no room is left out. Empty: the builder chooses, or
+  // stores fixed-size keys as numbers.
   std::string range_prefixes;
 
   // Empty, or one line: the invalid option, its value and the legal range.
@@ -55,8 +56,8 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   // Adds a sample of the ranges that will be looked up. Call it before AddKey.
   // The builder chooses what it stores so that few of the samples without a key
   // match; some hundreds of them are enough. A sample of weight 2 counts as
-  // two; one whose weight is not positive is ignored. Only the first 128 bytes
-  // of each bound are used. The samples are kept for all filters of this
+  // two; one whose weight is not positive is ignored. Only the first 1,024
+  // bytes of each bound are used. The samples are kept for all filters of this
   // builder.
   void AddSample(std::string_view lower, std::string_view upper,
                  double weight = 1);
@@ -66,8 +67,8 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   void AddKey(std::string_view key) noexcept;
 
   // The temporary memory in bytes that Finish would need now, at most, without
-  // the filter: 26 bytes per key and 8 for each of range_prefixes, and each key
-  // without the bytes that it shares with the one before.
+  // the filter: 26 bytes per key, and each key without the bytes that it shares
+  // with the one before.
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty. Returns false and

@@ -41,7 +41,7 @@ class RangePartBuilder {
                             uint64_t range_length = range::kRangeLength)
       : bits_per_key_(bits_per_key), range_length_(range_length) {}
 
-  // Adds a range that was looked up, of which 128 bytes of each bound count.
+  // Adds a range that was looked up, of which kMaxCutBytes of each bound count.
   // One of weight 2 counts as two. An open range says nothing about cuts and is
   // ignored, as is one whose weight is not positive. REQUIRES: no key was
   // added. Samples stay for all parts.
