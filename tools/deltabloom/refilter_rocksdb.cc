@@ -17,7 +17,7 @@
 #include <new>
 #include <utility>
 
-#include "engines/rocksdb/levels/trees.h"
+#include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
@@ -643,6 +643,7 @@ std::string AllocateBits(const RefilterOptions& options,
   const auto facts = [](const RefilterTable& table) {
     internal::TableFacts known;
     known.keys = table.keys;
+    known.filter_bits = 0;
     known.origin = table.bottommost ? internal::kBottommost : table.level;
     return known;
   };

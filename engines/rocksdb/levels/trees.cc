@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/options_file.h"
 #include "engines/rocksdb/policy/process_wide.h"
 #include "rocksdb/db.h"

@@ -1,6 +1,5 @@
-// The trees of all open databases of the process, which a listener updates, and
-// the bits per key of filters under allocation=levels, which policies read from
-// them. Policies do not own the trees: databases share policies.
+// The trees of all open databases of the process, which a listener updates and
+// policies read. Policies do not own the trees: databases share policies.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engines/rocksdb/levels/run_use.h"
 #include "engines/rocksdb/levels/tree_bits.h"
-#include "engines/rocksdb/policy/options.h"
-#include "engines/rocksdb/policy/private_abi.h"
-#include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/listener.h"
 #include "util/layouts/layout.h"
 
@@ -28,62 +25,6 @@ using LimitsByFamily = std::map<std::string, TreeLimits>;
 // Reads them from the text of an OPTIONS file. Lines that are not understood
 // are ignored.
 LimitsByFamily ParseLimits(std::string_view options);
-
-// Lookups in the filters of one origin; `absent` is negatives plus expected
-// false positives.
-struct OriginLookups {
-  double lookups = 0;
-  double absent = 0;
-};
-
-// Measures the weights of TreeBits::SetUse(). Not thread-safe.
-class RunUseCounter {
- public:
-  // Fewer lookups say nothing: then runs count alike.
-  static constexpr double kLeastLookups = 10'000;
-  // The number of lookups after which earlier ones count half.
-  static constexpr double kHalfLife = 1'000'000;
-  // A weight changes only by more than this factor.
-  static constexpr double kHysteresis = 1.25;
-
-  // Takes what `source`, a policy, and the sources of earlier calls counted
-  // since then: a copy of a policy is another source beside it. Weights are
-  // those of TreeBits::Weights(). Throws std::bad_alloc.
-  void Update(const std::shared_ptr<PolicyStatistics>& source,
-              const std::map<int, double>& weights);
-
-  // The same for given lookups, by origin. Those of kUnknownOrigin are of
-  // tables that were written elsewhere, which count as the last run.
-  void Count(std::map<int, OriginLookups> lookups,
-             const std::map<int, double>& weights);
-
-  // Empty as long as there are too few lookups.
-  const RunUse& use() const { return use_; }
-  // Those that count, as far as they are not forgotten.
-  double lookups() const { return lookups_; }
-
- private:
-  // Lookups of absent keys, and how many there would be if no lookup found its
-  // key.
-  struct Asked {
-    double absent = 0;
-    double most = 0;
-  };
-
-  // The rows that were seen of each.
-  std::map<std::weak_ptr<PolicyStatistics>, FilterRows, std::owner_less<>>
-      sources_;
-  std::map<int, Asked> asked_;  // by origin
-  double lookups_ = 0;
-  RunUse use_;
-};
-
-struct LevelBits {
-  const LayoutRow* layout = nullptr;
-  uint32_t millibits_per_key = 0;
-  // If not 0, the rate of the filter, from which its bits follow.
-  double false_positive_rate = 0;
-};
 
 // What the last table of an origin got.
 struct LastTable {
@@ -155,41 +96,5 @@ std::unique_ptr<rocksdb::EventListener> NewTreeListener();
 // Whether one of them is such a listener.
 bool HasTreeListener(
     const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners);
-
-struct LevelChoice {
-  LevelBits bits;
-  // No listener announced the table, so its bits are uniform.
-  bool no_listener = false;
-  std::string log_line;  // if the bits of a level changed much; else empty
-};
-
-// The bits that all tables of a level get under allocation=uniform, or where
-// their tree is not known.
-LevelBits UniformBitsFor(const PolicyOptions& options, int level);
-
-// The bits of the table whose builder this thread is about to make. Throws
-// std::bad_alloc.
-LevelChoice ChooseByLevel(const PolicyOptions& options,
-                          const rocksdb::FilterBuildingContext& context,
-                          const std::shared_ptr<PolicyStatistics>& statistics);
-
-// The bits and layout of a table in a tree with a target.
-LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
-                      Layout layout);
-
-// The same with the target that the options give the tree, which is
-// *family->bits, one of *trees. The layout is null if the tree is empty and
-// bits follow from a rate. Sets *problem if filter_memory cannot be kept.
-LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
-                     DatabaseTrees* trees, FamilyTree* family,
-                     std::string* problem);
-
-// What is wrong with filter_memory in DB::Open, which validates its column
-// families one after the other, on one thread; empty if nothing is. Families
-// with different totals are refused until EndOfValidation(), which is called
-// when DB::Open refuses or writes the options, and when a policy is made.
-std::string MemoryConflict(const rocksdb::DBOptions& db,
-                           uint64_t filter_memory);
-void EndOfValidation();
 
 }  // namespace deltabloom::internal

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "engines/rocksdb/levels/trees.h"
+#include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/statistics/statistics.h"
@@ -95,7 +95,6 @@ struct LiveOptions {
   // and compares the policies and their texts. The text of a policy with an
   // error differs from all others by spaces, which RocksDB drops when it reads.
   std::string Print(const PolicyOption& option) const {
-    EndOfValidation();
     std::string text = option.print(Get());
     if (error.empty()) return text;
     text += ' ';
@@ -334,10 +333,9 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       std::string conflict;
       if (options.transform != nullptr) conflict = TransformConflict(family);
       if (conflict.empty()) {
-        conflict = MemoryConflict(db, options.filter_memory);
+        conflict = MemoryProblem(db, options.filter_memory);
       }
       if (!conflict.empty()) {
-        EndOfValidation();
         return Status::InvalidArgument("deltabloom: " + conflict);
       }
       {
@@ -379,7 +377,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
   SealedFilterPolicy() : builtin_(rocksdb::NewBloomFilterPolicy(10)) {
-    EndOfValidation();
     RegisterOptions(&live_, &TypeInfos());
     AddPolicy(this, statistics_.get());
   }

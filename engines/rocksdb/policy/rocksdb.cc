@@ -115,10 +115,8 @@ bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
     if (family.table_factory == nullptr) Require("there is no table factory");
     rocksdb::DBOptions db;  // a listener is not missing yet
     db.listeners.push_back(internal::NewTreeListener());
-    internal::EndOfValidation();  // each check is one of its own
     const rocksdb::Status status =
         family.table_factory->ValidateOptions(db, family);
-    internal::EndOfValidation();
     if (!status.ok())
       internal::SetCallerError(status.ToString().c_str(), error);
     return status.ok();

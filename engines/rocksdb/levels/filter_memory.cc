@@ -1,0 +1,64 @@
+#include "engines/rocksdb/levels/filter_memory.h"
+
+#include <algorithm>
+
+#include "util/json.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// With filter_memory, the share of it that tables are given: the rest is for
+// tables that are written before the last run is next rewritten.
+constexpr double kPlannedMemory = 0.97;
+
+}  // namespace
+
+Memory MemoryOf(const DatabaseTrees& trees, double unknown) {
+  Memory memory;
+  for (const auto& [name, family] : trees.families) {
+    const uint64_t total = family.filter_memory;
+    const double bits =
+        family.bits.FilterBits(family.bits.limits().filters ? unknown : 0);
+    (total == 0 ? memory.other_bits : memory.bits) += bits;
+    if (total == 0) continue;
+    memory.keys += family.bits.keys();
+    memory.differs |= memory.asked != 0 && memory.asked != total;
+    memory.asked = memory.asked == 0 ? total : std::min(memory.asked, total);
+  }
+  for (const auto& [id, job] : trees.jobs) {
+    memory.bits -= job.BitsInPlace(unknown);
+  }
+  return memory;
+}
+
+double BitsFromBefore(const DatabaseTrees& trees,
+                      const PolicyOptions& options) {
+  double keys = 0;
+  for (const auto& [name, family] : trees.families) {
+    if (family.bits.limits().filters) keys += family.bits.keys();
+  }
+  const double planned =
+      kPlannedMemory * 8 * static_cast<double>(options.filter_memory);
+  return std::min(planned / std::max(keys, 1.0), options.max_bits_per_key);
+}
+
+double SharedBits(const Memory& memory, const PolicyOptions& options,
+                  double keys_to_come, std::string* problem) {
+  if (memory.differs) {
+    *problem =
+        "column families have different values of filter_memory: the smallest "
+        "is used until all have the same";
+  }
+  const double planned = memory.Shared() * kPlannedMemory;
+  if (planned < options.min_bits_per_key * memory.keys) {
+    *problem = "filter_memory=" + std::to_string(memory.asked) +
+               " cannot be kept: filters have min_bits_per_key=" +
+               NumberText(options.min_bits_per_key);
+  }
+  return std::clamp(
+      planned / std::max(memory.keys + keys_to_come, 1.0),
+      options.min_bits_per_key,
+      std::max(options.min_bits_per_key, options.max_bits_per_key));
+}
+
+}  // namespace deltabloom::internal

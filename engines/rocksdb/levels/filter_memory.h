@@ -1,0 +1,41 @@
+// The total of filter_memory: what the filters of a database take of it, and
+// the average bits per key that it allows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engines/rocksdb/levels/trees.h"
+#include "engines/rocksdb/policy/options.h"
+
+namespace deltabloom::internal {
+
+// The memory of a database's filters. Tables of a compaction that runs count as
+// far as they have more bits than those that they replace.
+struct Memory {
+  uint64_t asked = 0;    // the smallest filter_memory; 0: none
+  bool differs = false;  // families have different ones
+  double keys = 0;       // of families with one
+  double bits = 0;       // of their filters
+  double other_bits = 0;
+
+  // What the families with filter_memory have together, in bits.
+  double Shared() const { return 8 * static_cast<double>(asked) - other_bits; }
+  uint64_t Bytes() const {
+    return static_cast<uint64_t>(std::max(bits + other_bits, 0.0) / 8);
+  }
+};
+
+// Filters of unknown size have `unknown` bits per key.
+Memory MemoryOf(const DatabaseTrees& trees, double unknown);
+
+// The bits per key of filters from before the start, whose sizes are unknown
+// until a compaction reads them: as if the total had been kept.
+double BitsFromBefore(const DatabaseTrees& trees, const PolicyOptions& options);
+
+// The average bits per key over the keys that share the total and keys_to_come.
+// Sets *problem to one line if the total cannot be kept.
+double SharedBits(const Memory& memory, const PolicyOptions& options,
+                  double keys_to_come, std::string* problem);
+
+}  // namespace deltabloom::internal

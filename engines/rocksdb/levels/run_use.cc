@@ -1,0 +1,82 @@
+#include "engines/rocksdb/levels/run_use.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace deltabloom::internal {
+namespace {
+
+// Statistics are added up over all threads and filters, which takes some
+// microseconds: not for fewer lookups than this.
+constexpr double kLookupsPerUpdate = 1000;
+
+// Below this share of lookups in filters of unknown rate the others are enough.
+constexpr double kMostUnknown = 0.01;
+
+}  // namespace
+
+void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
+                           const std::map<int, double>& weights) {
+  sources_.try_emplace(source);
+  std::map<int, OriginLookups> added;
+  decltype(sources_) now;
+  double all = 0;
+  double unknown = 0;
+  for (auto& [from, seen] : sources_) {
+    const auto statistics = from.lock();
+    if (statistics == nullptr) continue;
+    const FilterRows& rows = now[from] = statistics->RowsSinceStart();
+    for (const auto& [filter_class, row] : rows) {
+      const RocksDBFilterRow before = seen[filter_class];
+      const auto lookups = static_cast<double>(row.lookups - before.lookups);
+      all += lookups;
+      if (!row.rate_known) {
+        unknown += lookups;
+        continue;
+      }
+      const int origin = filter_class.level < 0    ? kUnknownOrigin
+                         : filter_class.bottommost ? kBottommost
+                                                   : filter_class.level;
+      OriginLookups& to = added[origin];
+      to.lookups += lookups;
+      to.absent += static_cast<double>(row.negatives - before.negatives) +
+                   row.expected_false_positives -
+                   before.expected_false_positives;
+    }
+  }
+  if (all < kLookupsPerUpdate && now.size() == sources_.size()) return;
+  sources_ = std::move(now);
+  if (unknown <= kMostUnknown * all) Count(std::move(added), weights);
+}
+
+void RunUseCounter::Count(std::map<int, OriginLookups> lookups,
+                          const std::map<int, double>& weights) {
+  OriginLookups& last = lookups[kBottommost];
+  last.lookups += lookups[kUnknownOrigin].lookups;
+  last.absent += lookups[kUnknownOrigin].absent;
+  // Each lookup finds its key in one run, or asks the last one in vain.
+  double count = std::min(last.absent, last.lookups);
+  for (const auto& [origin, of] : lookups) {
+    if (origin == kUnknownOrigin) continue;
+    count += std::max(of.lookups - of.absent, 0.0);
+  }
+  const double kept = std::exp2(-count / kHalfLife);
+  lookups_ = kept * lookups_ + count;
+  for (const auto& [origin, weight] : weights) {
+    Asked& asked = asked_[origin];
+    asked.absent = kept * asked.absent + lookups[origin].absent;
+    asked.most = kept * asked.most + count * weight;
+  }
+  if (lookups_ < kLeastLookups) return;
+  for (const auto& [origin, asked] : asked_) {
+    if (!(asked.most > 0)) continue;
+    const double use = std::clamp(asked.absent / asked.most, 1e-6, 1.0);
+    const auto [known, added] = use_.try_emplace(origin, use);
+    const double change = use / known->second;
+    if (!added && change <= kHysteresis && change >= 1 / kHysteresis) continue;
+    known->second = use;
+  }
+}
+
+}  // namespace deltabloom::internal

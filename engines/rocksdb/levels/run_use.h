@@ -1,0 +1,62 @@
+// How many lookups query the runs of a tree for keys that they do not hold: the
+// weights of runs, from the statistics of policies.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/statistics/statistics.h"
+
+namespace deltabloom::internal {
+
+// Lookups in the filters of one origin; `absent` is negatives plus expected
+// false positives.
+struct OriginLookups {
+  double lookups = 0;
+  double absent = 0;
+};
+
+// Measures the weights of TreeBits::SetUse(). Not thread-safe.
+class RunUseCounter {
+ public:
+  // Fewer lookups say nothing: then runs count alike.
+  static constexpr double kLeastLookups = 10'000;
+  // The number of lookups after which earlier ones count half.
+  static constexpr double kHalfLife = 1'000'000;
+  // A weight changes only by more than this factor.
+  static constexpr double kHysteresis = 1.25;
+
+  // Takes what `source`, a policy, and the sources of earlier calls counted
+  // since then: a copy of a policy is another source beside it. Weights are
+  // those of TreeBits::Weights(). Throws std::bad_alloc.
+  void Update(const std::shared_ptr<PolicyStatistics>& source,
+              const std::map<int, double>& weights);
+
+  // The same for given lookups, by origin. Those of kUnknownOrigin are of
+  // tables that were written elsewhere, which count as the last run.
+  void Count(std::map<int, OriginLookups> lookups,
+             const std::map<int, double>& weights);
+
+  // Empty as long as there are too few lookups.
+  const RunUse& use() const { return use_; }
+  // Those that count, as far as they are not forgotten.
+  double lookups() const { return lookups_; }
+
+ private:
+  // Lookups of absent keys, and how many there would be if no lookup found its
+  // key.
+  struct Asked {
+    double absent = 0;
+    double most = 0;
+  };
+
+  // The rows that were seen of each.
+  std::map<std::weak_ptr<PolicyStatistics>, FilterRows, std::owner_less<>>
+      sources_;
+  std::map<int, Asked> asked_;  // by origin
+  double lookups_ = 0;
+  RunUse use_;
+};
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,190 @@
+// The rule by which a table gets its bits per key.
+
+#include <algorithm>
+#include <cmath>
+
+#include "engines/rocksdb/levels/tree_bits.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// Filters on disk may exceed the average by this. In a tree of tables that
+// RocksDB moved into the last run as they were, it is what upper levels have to
+// get more than the average.
+constexpr double kMostExcess = 0.03;
+
+// The same where whole runs are written: with 0.03 lookups read 1.25 times as
+// much.
+constexpr double kMostExcessOfRuns = 0.05;
+
+// A run that fewer lookups than this query for keys that it does not hold needs
+// no filter of its own.
+constexpr double kNeeded = 0.001;
+
+// If the last run needs no filter, lookups may have this many false positives
+// more than with uniform bits: bits that save fewer are given back.
+constexpr double kSparedReads = 0.005;
+
+// Of filters of unknown size that DB::CompactFiles replaces.
+constexpr double kExcessWeight = 10;
+
+}  // namespace
+
+void TreeBits::SetUse(const RunUse& use, double min_bits) {
+  use_ = use;
+  min_bits_ = min_bits;
+}
+
+void TreeBits::SetAverage(double bits_per_key, BitsGoal goal) {
+  average_ = bits_per_key;
+  goal_ = goal;
+}
+
+double TreeBits::UseOf(int origin) const {
+  const auto it = use_.find(origin);
+  return it == use_.end() ? 1 : it->second;
+}
+
+bool TreeBits::IsNeeded(int origin) const {
+  return goal_ == BitsGoal::kRate || UseOf(origin) >= kNeeded;
+}
+
+double TreeBits::LeastBits() const {
+  if (use_.empty()) return 0;
+  return goal_ == BitsGoal::kRate ? min_bits_ : std::min(min_bits_, average_);
+}
+
+SortedRun TreeBits::Weighted(int origin, const LevelRuns& runs) const {
+  return {runs.keys, runs.runs * UseOf(origin), nullptr, LeastBits()};
+}
+
+std::vector<SortedRun> TreeBits::RunsOf(const FullTree& tree) const {
+  std::vector<SortedRun> runs;
+  for (const auto& [level, of] : tree.levels) {
+    const bool last = level > 0 && level == tree.last_level;
+    runs.push_back(Weighted(last ? kBottommost : level, of));
+  }
+  return runs;
+}
+
+FullTree TreeBits::PlanWith(const NewTable& table) const {
+  std::map<int, LevelRuns> levels = Levels();
+  if (table.level > 0) {
+    LevelRuns& own = levels[table.level];
+    own = {1, std::max(own.keys, table.KeysRead())};
+  }
+  return PlanFullTree(std::move(levels), limits_, flush_keys());
+}
+
+std::vector<SortedRun> TreeBits::PlannedRuns() const {
+  return RunsOf(PlanFullTree(Levels(), limits_, flush_keys()));
+}
+
+// The average that is set, less what is given back.
+double TreeBits::PlannedAverage(const std::vector<SortedRun>& runs,
+                                const RateCurve& curve) const {
+  if (IsNeeded(kBottommost)) return average_;
+  const double rates = UniformBits(curve, runs, average_).rates + kSparedReads;
+  const Allocation least = AllocateForRates(curve, runs, rates);
+  if (!(least.keys > 0)) return average_;
+  return std::clamp(least.bits / least.keys, LeastBits(), average_);
+}
+
+double TreeBits::MostBits(const NewTable& table, double free,
+                          double bits_of_unknown) const {
+  const Compaction* const job = table.compaction;
+  if (job == nullptr || !(job->read.keys > 0)) {
+    return std::max(free, 0.0) / flush_keys();
+  }
+  const double replaced =
+      job->read.FilterBits(bits_of_unknown) / job->read.keys;
+  // What DB::CompactFiles replaces may have less than its level.
+  if (job->silent && free < 0) return replaced + kExcessWeight * free / keys_;
+  const double keys_left = job->read.keys - job->written.keys;
+  return replaced + (keys_left > 0 ? std::max(free, 0.0) / keys_left : 0);
+}
+
+// The bits up to the most that filters on disk may have together with a table
+// that is flushed. What a compaction has written counts as far as it has more
+// bits than what it replaces.
+double TreeBits::FreeBits(const NewTable& table) const {
+  double keys = keys_;
+  double bits = Sums().FilterBits(average_);
+  if (table.compaction == nullptr) {
+    keys += flush_keys();
+  } else {
+    bits += table.compaction->written.known_bits -
+            table.compaction->BitsInPlace(average_);
+  }
+  return average_ * (1 + kMostExcess) * keys - bits;
+}
+
+// Where a compaction writes a whole run, as universal ones do, sizes of later
+// runs cannot be predicted. So no run has less than the average, and a smaller
+// one than the largest may have half of what is free: the next, smaller one
+// gets half of the rest.
+TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
+                                   const RateCurve& curve) const {
+  const bool needed = IsNeeded(table.Origin());
+  TableBits given{needed ? average_ : LeastBits()};
+  const double read = table.KeysRead();
+  const double run = read > 0 ? read : flush_keys();
+  double keys = run;
+  double bits = average_ * run;
+  double largest = 0;
+  for (const TreeRun& other :
+       Runs(read > 0 ? table.compaction->inputs : std::vector<uint64_t>())) {
+    largest = std::max(largest, other.keys);
+    keys += other.keys;
+    bits += other.filter_bits;
+  }
+  given.share = run / keys;
+  if (largest <= run) return given;
+  const double free = average_ * (1 + kMostExcessOfRuns) * keys - bits;
+  const double price = PriceOfBits(curve, {{largest, 1}}, average_);
+  const double best = BitsAtPrice(curve, {run, 1}, price);
+  if (needed) {
+    given.bits_per_key =
+        std::clamp(best, average_, average_ + std::max(free, 0.0) / 2 / run);
+  }
+  return given;
+}
+
+TableBits TreeBits::BitsFor(const NewTable& table,
+                            const RateCurve& curve) const {
+  if (groups_.empty() || !(average_ >= RateCurve::kMinBits)) return {average_};
+  if (table.whole_run) return BitsOfWholeRun(table, curve);
+
+  const double read = table.KeysRead();
+  const FullTree plan = PlanWith(table);
+  const std::vector<SortedRun> runs = RunsOf(plan);
+  const double average = PlannedAverage(runs, curve);
+  // A manual compaction that leaves no other run: there is nothing to save for.
+  const bool manual = table.compaction && table.compaction->manual;
+  const bool only_run = std::max(KeysIn(table.level), read) >= keys_;
+  if (manual && only_run && table.bottommost && average == average_) {
+    return {std::max(average_, LeastBits())};
+  }
+
+  double run = table.level == 0 ? flush_keys() : 0;
+  const auto planned = plan.levels.find(plan.PlannedLevel(table.level));
+  if (planned != plan.levels.end()) run = planned->second.KeysOfOne();
+  // Several flushes are merged within level 0, or a level is emptied.
+  if (read > 0 && (table.level == 0 || planned == plan.levels.end()))
+    run = read;
+  if (!(run > 0)) return {average};
+
+  TableBits given;
+  double keys = 0;
+  for (const SortedRun& of : runs) keys += of.keys;
+  given.share = std::min(run / keys, 1.0);
+  given.bits_per_key = BitsAtPrice(curve, Weighted(table.Origin(), {1, run}),
+                                   PriceOfBits(curve, runs, average));
+  if (goal_ == BitsGoal::kAverage && given.bits_per_key > average_) {
+    const double most = MostBits(table, FreeBits(table), average_);
+    given.bits_per_key = std::max(std::min(given.bits_per_key, most), average_);
+  }
+  return given;
+}
+
+}  // namespace deltabloom::internal
