@@ -103,6 +103,105 @@ inline const KeyShape kKeyShapes[] = {
        test::Random random(n);
        return random.Key(random.Below(30));
      }},
+    {"signed integers",
+     [](uint64_t n) {
+       const uint64_t half = uint64_t{1} << 63;
+       return BigEndianBytes((Mixed(n) % 2 == 0 ? half + n : half - n), 8);
+     }},
+    {"newest first",
+     [](uint64_t n) {
+       return "u" + BigEndianBytes(n % 40, 4) + BigEndianBytes(~(n * 997), 8);
+     }},
+    {"shards, users and times",
+     [](uint64_t n) {
+       return BigEndianBytes(Mixed(n / 12) % 16, 1) +
+              BigEndianBytes(Mixed(n / 12), 8) + BigEndianBytes(n * 60, 5);
+     }},
+    {"dates as text",
+     [](uint64_t n) {
+       return "2026-" + Decimal(1 + n / 280 % 12, 2) + "-" +
+              Decimal(1 + n / 10 % 28, 2) + "T" + Decimal(n % 10, 2) + ":00:00";
+     }},
+    {"tuples with escaped zeros",
+     [](uint64_t n) {
+       std::string key = "\x02";
+       for (const char byte : BigEndianBytes(n / 7, 3)) {
+         key += byte;
+         if (byte == '\0') key += '\xff';
+       }
+       return key + '\0' + '\x15' + BigEndianBytes(n % 7, 1);
+     }},
+    {"groups of eight bytes and a mark",
+     [](uint64_t n) {
+       std::string text = "row" + std::to_string(n / 5);
+       std::string key;
+       for (; text.size() >= 8; text.erase(0, 8)) {
+         key += text.substr(0, 8) + '\xff';
+       }
+       const auto size = static_cast<char>('\xf7' + text.size());
+       text.resize(8);
+       return key + text + size + BigEndianBytes(~n, 8);
+     }},
+    {"sizes before names",
+     [](uint64_t n) {
+       const std::string name = "name" + std::to_string(Mixed(n / 4) % 5000);
+       return BigEndianBytes(name.size(), 4) + name + BigEndianBytes(n, 2);
+     }},
+    {"hexadecimal hashes",
+     [](uint64_t n) {
+       char text[32];
+       std::snprintf(text, sizeof(text), "%016llx",
+                     static_cast<unsigned long long>(Mixed(n)));
+       return std::string(text);
+     }},
+    {"addresses",
+     [](uint64_t n) {
+       return std::to_string(10 + n % 3) + "." + std::to_string(n / 3 % 256) +
+              "." + std::to_string(Mixed(n) % 256) + "." +
+              std::to_string(n % 256);
+     }},
+    {"geohashes",
+     [](uint64_t n) {
+       std::string key = "geo:";
+       uint64_t left = Mixed(n / 20) / 1000 * 20 + n % 20;
+       for (int i = 0; i < 9; ++i, left /= 32) {
+         key += "0123456789bcdefghjkmnpqrstuvwxyz"[left % 32];
+       }
+       return key;
+     }},
+    {"two kinds of keys",
+     [](uint64_t n) {
+       return n % 2 == 0 ? "a" + BigEndianBytes(n, 8)
+                         : "a/" + std::to_string(n) + "/name";
+     }},
+    {"beyond 128 bytes",
+     [](uint64_t n) {
+       return std::string(126, 'x') + BigEndianBytes(n / 256, 2) +
+              BigEndianBytes(n, 8);
+     }},
+    {"one byte", [](uint64_t n) { return BigEndianBytes(n % 256, 1); }},
+    {"words",
+     [](uint64_t n) {
+       std::string key;
+       for (uint64_t left = Mixed(n) % 100'000; left > 0; left /= 20) {
+         key += (key.empty() ? "" : " ") +
+                std::string(
+                    "ab ba cab dad egg fig gin hat ink jam kin lot "
+                    "man nut oak pie qua rye sea tea")
+                    .substr(left % 20 * 3, 3);
+       }
+       return key;
+     }},
+    {"edges of a graph",
+     [](uint64_t n) {
+       return "e" + BigEndianBytes(Mixed(n / 9) % 300, 8) + "knows" +
+              BigEndianBytes(Mixed(n), 8);
+     }},
+    {"versions of documents",
+     [](uint64_t n) {
+       return "doc-" + std::to_string(Mixed(n / 3) % 2000) + "@v" +
+              std::to_string(n % 30);
+     }},
 };
 
 // --- Scans ------------------------------------------------------------------
@@ -155,15 +254,30 @@ inline ScanBounds RandomBounds(const KeyShape& shape, uint64_t numbers,
 
 inline std::string StateOf(Iterator* at) {
   if (!at->Valid()) return "invalid, " + at->status().ToString();
-  return at->key().ToString(true) + " = " + at->value().ToString();
+  std::string state = at->key().ToString(true) + " = " + at->value().ToString();
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(7, 7, 0)
+  for (const rocksdb::WideColumn& column : at->columns()) {
+    if (!column.name().empty()) {
+      state +=
+          ", " + column.name().ToString() + " = " + column.value().ToString();
+    }
+  }
+#endif
+  return state;
 }
+
+// How ExpectSameMoves moves.
+struct Moves {
+  int count = 6;
+  bool refresh = false;
+  bool forward_only = false;  // as tailing iterators
+};
 
 // Moves both iterators in the same random way; they must agree after each move.
 // `target`: returns a key to seek to.
 template <typename Target>
-void ExpectSameMoves(Iterator* scan, Iterator* model, int moves,
-                     test::Random* random, const Target& target,
-                     bool may_refresh = false) {
+void ExpectSameMoves(Iterator* scan, Iterator* model, const Moves& moves,
+                     test::Random* random, const Target& target) {
   std::string history;
   const auto both = [&](const char* name, const auto& move) {
     move(scan);
@@ -171,30 +285,34 @@ void ExpectSameMoves(Iterator* scan, Iterator* model, int moves,
     history += std::string(history.empty() ? "" : ", ") + name;
     ASSERT_EQ(StateOf(scan), StateOf(model)) << "after " << history;
   };
-  for (int i = 0; i < moves && !::testing::Test::HasFailure(); ++i) {
+  const bool backward = !moves.forward_only;
+  for (int i = 0; i < moves.count && !::testing::Test::HasFailure(); ++i) {
     if (model->Valid() && random->Below(3) != 0) {
-      if (random->Below(3) != 0) {
-        both("Next", [](Iterator* at) { at->Next(); });
-      } else {
+      if (random->Below(3) == 0 && backward) {
         both("Prev", [](Iterator* at) { at->Prev(); });
+      } else {
+        both("Next", [](Iterator* at) { at->Next(); });
       }
       continue;
     }
     const std::string key = target();
-    switch (random->Below(may_refresh ? 7 : 6)) {
+    switch (random->Below(moves.refresh ? 7 : 6)) {
       case 0:
       case 1:
         both("SeekToFirst", [](Iterator* at) { at->SeekToFirst(); });
         break;
       case 2:
-        both("SeekToLast", [](Iterator* at) { at->SeekToLast(); });
+        if (backward)
+          both("SeekToLast", [](Iterator* at) { at->SeekToLast(); });
         break;
       case 3:
       case 4:
         both("Seek", [&](Iterator* at) { at->Seek(key); });
         break;
       case 5:
-        both("SeekForPrev", [&](Iterator* at) { at->SeekForPrev(key); });
+        if (backward) {
+          both("SeekForPrev", [&](Iterator* at) { at->SeekForPrev(key); });
+        }
         break;
       default:
         both("Refresh", [](Iterator* at) { EXPECT_OK(at->Refresh()); });
