@@ -32,10 +32,10 @@ void Read(std::string_view log) {
   while (more && !log.empty()) {
     const std::string_view block = log.substr(0, Manifest::kBlockSize);
     more = manifest.Add(block);
-    Check(!more || manifest.error().empty());
+    Check(more || !manifest.Error().empty());
     log.remove_prefix(block.size());
   }
-  Check(manifest.error().find('\n') == std::string::npos);
+  Check(manifest.Error().find('\n') == std::string::npos);
   for (const auto& [number, table] : manifest.tables()) {
     manifest.FamilyName(table.family);
   }

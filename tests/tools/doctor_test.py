@@ -209,12 +209,55 @@ class Doctor(DatabaseTest):
     def test_manifests_that_cannot_be_read(self):
         database = self.database()
         (manifest,) = database.glob("MANIFEST-*")
-        manifest.write_bytes(manifest.read_bytes()[:60])
-        self.assertIn("is cut off within a record", self.diagnose(database, 2)["unreadable"]["what"])
-        (database / "CURRENT").write_text("MANIFEST-123456\n")
-        self.assertIn("MANIFEST-123456", self.diagnose(database, 2)["unreadable"]["what"])
-        self.assertEqual(self.document["database"]["tables"][0]["level"], None)
-        self.assertEqual(self.tables(), {("default", "Deltabloom local"): 1})
+        log = manifest.read_bytes()
+        for damaged, words in [
+            (log[:60], "is cut off within a record"),
+            (log[:-1], "is cut off within a record"),
+            (b"", "this is not the start of a MANIFEST"),
+            (bytes(100000), "this is not the start of a MANIFEST"),
+            (log + b"\1\2\3\4\5\0\1wrong", "checksum does not hold"),
+            (log + bytes(100) + log, "expected zeros, found other bytes"),
+            (log[:20] + b"?" + log[21:], "checksum does not hold"),
+        ]:
+            with self.subTest(words):
+                manifest.write_bytes(damaged)
+                finding = self.diagnose(database, 2)["unreadable"]
+                self.assertTrue(finding["what"].startswith(f"{manifest}: "), finding)
+                self.assertIn(words, finding["what"])
+                self.assertIsNone(self.document["database"]["tables"][0]["level"])
+                self.assertEqual(self.tables(), {("default", "Deltabloom local"): 1})
+                done = run(TOOL, "refilter", database)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertEqual(done.stderr, f"deltabloom refilter: {finding['what']}\n")
+        manifest.write_bytes(log + bytes(100000))  # allocated in advance
+        self.assertEqual(self.diagnose(database, 0), {})
+
+    def test_files_that_are_none(self):
+        """What RocksDB does not write, and what would never end."""
+        for name in ("CURRENT", "MANIFEST-*", "OPTIONS-*", "*.sst"):
+            for kind, words in [("fifo", "expected a file, found a FIFO"),
+                                ("folder", "expected a file, found a directory"),
+                                ("huge", "")]:  # fmt: skip
+                with self.subTest(f"{name} {kind}"):
+                    database = self.database()
+                    file = max(database.glob(name))
+                    file.unlink()
+                    if kind == "fifo":
+                        os.mkfifo(file)
+                    elif kind == "folder":
+                        file.mkdir()
+                    else:
+                        file.touch()
+                        os.truncate(file, 3 << 30)
+                    # The address space is far smaller than the file.
+                    limited = ["sh", "-c", 'ulimit -v 1000000; exec "$@"', "sh", TOOL]
+                    done = run(*limited, "doctor", database)
+                    self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                    self.assertIn(f"unknown: {file}: {words}", done.stdout)
+                    done = run(*limited, "refilter", "--filter", "deltabloom:20:compact", database)
+                    if name != "OPTIONS-*":
+                        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                    shutil.rmtree(database)
 
     def test_a_running_database(self):
         database = self.database()

@@ -141,7 +141,12 @@ void AddTables(const std::vector<TableFile>& files, const Manifest* manifest,
   std::vector<std::pair<TableFile, uint64_t>> again;
   for (size_t i = 0; i < files.size(); ++i) {
     const TableFile& file = files[i];
-    if (!file.from_directory) continue;  // the directory, without tables
+    if (file.is_empty) continue;
+    if (!file.from_directory) {
+      report->problems.push_back(
+          file.error.empty() ? file.path + ": is not a directory" : file.error);
+      continue;
+    }
     if (manifest != nullptr &&
         manifest->tables().count(NumberOfName(file.path)) == 0) {
       ++report->unused;
@@ -167,21 +172,33 @@ void AddTables(const std::vector<TableFile>& files, const Manifest* manifest,
   }
 }
 
-// Counts the tables of the MANIFEST that are not in the directory. A newer
-// state of it shows which of them compactions have just removed.
-void CountElsewhere(const Manifest& first, DatabaseReport* report) {
-  const auto missing = [&](const Manifest& manifest) {
-    std::set<uint64_t> numbers;
-    for (const auto& [number, table] : manifest.tables()) {
-      if (FindTable({report->path}, number).empty()) numbers.insert(number);
-    }
-    return numbers;
-  };
-  const std::set<uint64_t> before = missing(first);
+// The tables of the MANIFEST that are not among the files: those that were
+// written since these were listed, and those that are not in the directory. A
+// newer state of the MANIFEST shows which compactions have just removed.
+void AddUnlisted(const std::vector<TableFile>& files, const Manifest& manifest,
+                 DatabaseReport* report) {
+  std::set<uint64_t> missing;
+  for (const auto& [number, table] : manifest.tables()) missing.insert(number);
+  for (const TableFile& file : files) missing.erase(NumberOfName(file.path));
+  if (missing.empty()) return;
   Manifest now;
-  if (before.empty() || !ReadManifest(report->path, &now).empty()) return;
-  for (const uint64_t number : missing(now)) {
-    report->elsewhere += before.count(number);
+  const std::string problem = ReadManifest(report->path, &now);
+  if (!problem.empty()) {
+    report->problems.push_back(problem);
+    return;
+  }
+  for (const uint64_t number : missing) {
+    if (now.tables().count(number) == 0) {
+      ++report->gone;
+      continue;
+    }
+    const std::vector<std::string> found = FindTable({report->path}, number);
+    if (found.empty()) {
+      ++report->elsewhere;
+      continue;
+    }
+    const std::string error = AddTable({found[0], true}, &manifest, report);
+    if (!error.empty()) report->problems.push_back(error);
   }
 }
 
@@ -207,7 +224,7 @@ DatabaseReport ReadDatabase(const std::string& path, Console* console) {
   const bool known = problem.empty();
   if (!known) report.problems.push_back(problem);
   AddTables(files, known ? &manifest : nullptr, console, &report);
-  if (known) CountElsewhere(manifest, &report);
+  if (known) AddUnlisted(files, manifest, &report);
   return report;
 }
 

@@ -1,17 +1,15 @@
 #include "tools/deltabloom/manifest.h"
 
-#include <array>
-#include <cerrno>
+#include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "table/sst/sst.h"
+#include "tools/deltabloom/read_file.h"
 #include "util/coding.h"
 
 namespace deltabloom::tools {
@@ -27,6 +25,7 @@ constexpr uint8_t kMiddle = 3;
 constexpr uint8_t kLast = 4;
 
 // Tags of the fields of a change.
+constexpr uint32_t kNextFile = 3;
 constexpr uint32_t kCompactCursor = 5;
 constexpr uint32_t kDeletedFile = 6;
 constexpr uint32_t kNewFile = 7;
@@ -38,6 +37,10 @@ constexpr uint32_t kColumnFamilyAdd = 201;
 constexpr uint32_t kColumnFamilyDrop = 202;
 constexpr uint32_t kBlobFileAddition = 400;
 constexpr uint32_t kBlobFileGarbage = 401;
+constexpr char kNoStart[] =
+    "expected the number of the next file, found none: this is not the start "
+    "of a MANIFEST";
+
 // Set in tags whose text may be skipped if they are not known.
 constexpr uint32_t kMayBeSkipped = 1 << 13;
 
@@ -75,6 +78,7 @@ bool SkipFields(Cursor* cursor, uint32_t end, uint32_t find = 0,
 // One change: it names its column family after its tables.
 struct Edit {
   uint32_t family = 0;
+  bool has_next_file = false;
   bool dropped = false;
   bool added = false;
   std::string_view name;
@@ -112,12 +116,14 @@ bool TakeTag(Cursor* cursor, uint32_t tag, Edit* edit) {
     case 1:  // comparator
       return Skip(cursor, 0, 1);
     case 2:    // number of the WAL
-    case 3:    // next file number
     case 4:    // last sequence number
     case 9:    // number of the WAL before
     case 10:   // lowest number of a WAL to keep
     case 203:  // highest column family
     case 300:  // changes that are still to come in this group
+      return Skip(cursor, 1, 0);
+    case kNextFile:
+      edit->has_next_file = true;
       return Skip(cursor, 1, 0);
     case kCompactCursor:
       return Skip(cursor, 1, 1);
@@ -144,91 +150,117 @@ bool TakeTag(Cursor* cursor, uint32_t tag, Edit* edit) {
   }
 }
 
-// "MANIFEST-000005" in the file CURRENT; else empty, with the reason in errno,
-// 0 for other bytes.
-std::string CurrentManifest(const std::filesystem::path& database) {
-  errno = 0;
-  std::ifstream file(database / "CURRENT", std::ios::binary);
-  std::string name;
-  std::getline(file, name);
+// Sets *name to "MANIFEST-000005", the line in the file CURRENT. Returns what
+// is wrong.
+std::string CurrentManifest(const std::string& database, std::string* name) {
+  constexpr uint64_t kMost = 4096;
+  const std::string path = (std::filesystem::path(database) / "CURRENT");
+  std::string error = ReadFile(path, kMost, name);
+  if (!error.empty()) return error;
+  *name = name->substr(0, name->find('\n'));
   constexpr std::string_view kStart = "MANIFEST-";
-  const bool good = name.compare(0, kStart.size(), kStart) == 0 &&
-                    name.find('/') == std::string::npos &&
-                    name.find('\0') == std::string::npos;
-  return good ? name : std::string();
+  const bool good = name->compare(0, kStart.size(), kStart) == 0 &&
+                    name->find('/') == std::string::npos &&
+                    name->find('\0') == std::string::npos;
+  return good ? std::string()
+              : path + ": expected the name of a MANIFEST, found none";
 }
 
 }  // namespace
 
 bool Manifest::Add(std::string_view block) {
+  if (error_.empty()) error_ = TakeBlock(block);
+  return error_.empty();
+}
+
+std::string Manifest::Error() const {
+  if (!error_.empty()) return error_;
+  if (is_cut_ || is_open_) {
+    return "is cut off within a record, or is being written: open and close "
+           "the database first";
+  }
+  return has_next_file_ ? std::string() : kNoStart;
+}
+
+std::string Manifest::TakeBlock(std::string_view block) {
   const bool is_last = block.size() < kBlockSize;
+  const bool is_empty = block.empty();
+  if (is_cut_ && !is_empty) return "a record ends outside of its block";
   while (block.size() >= kHeaderSize) {
     const uint32_t checksum = internal::LoadFixed32(block.data());
     const size_t size =
         static_cast<unsigned char>(block[4]) |
         static_cast<size_t>(static_cast<unsigned char>(block[5])) << 8;
     const auto type = static_cast<uint8_t>(block[6]);
-    if (type == 0 && size == 0) return false;  // preallocated
-    if (size > block.size() - kHeaderSize ||
-        internal::BlockChecksum(internal::ChecksumType::kCrc32c,
-                                block.substr(6, 1 + size)) != checksum) {
-      is_cut_ = true;
-      return false;
+    is_padded_ = is_padded_ || (type == 0 && size == 0);
+    if (is_padded_ && !has_next_file_) return kNoStart;
+    if (is_padded_) break;
+    if (size > block.size() - kHeaderSize) {
+      is_cut_ = true;  // unless another block follows
+      return {};
     }
-    if (!Record(type, block.substr(kHeaderSize, size))) return false;
-    is_cut_ = type == kFirst || type == kMiddle;
+    if (internal::BlockChecksum(internal::ChecksumType::kCrc32c,
+                                block.substr(6, 1 + size)) != checksum) {
+      return "a record of " + std::to_string(size) +
+             " bytes whose checksum does not hold";
+    }
+    std::string error = Record(type, block.substr(kHeaderSize, size));
+    if (!error.empty()) return error;
     block.remove_prefix(kHeaderSize + size);
   }
-  is_cut_ = is_cut_ || (is_last && !block.empty());
-  return true;
-}
-
-bool Manifest::Record(uint8_t type, std::string_view payload) {
-  switch (type) {
-    case kFull:
-      record_.clear();
-      return Apply(payload);
-    case kFirst:
-      record_ = payload;
-      return true;
-    case kMiddle:
-      record_ += payload;
-      return true;
-    case kLast: {
-      record_ += payload;
-      const std::string edit = std::move(record_);
-      record_.clear();
-      return Apply(edit);
+  // The last bytes of a block are zeros where no header fits, and so is what
+  // the file system has allocated in advance.
+  if (block.find_first_not_of('\0') != std::string_view::npos) {
+    if (is_last && !is_padded_) {
+      is_cut_ = true;
+      return {};
     }
-    default:
-      error_ = "a record of type " + std::to_string(type) + " is not known";
-      return false;
+    return "expected zeros, found other bytes after the last record";
   }
+  return {};
 }
 
-bool Manifest::Apply(std::string_view bytes) {
+std::string Manifest::Record(uint8_t type, std::string_view payload) {
+  if (type < kFull || type > kLast) {
+    return "a record of type " + std::to_string(type) + " is not known";
+  }
+  const bool starts = type == kFull || type == kFirst;
+  if (starts == is_open_) {
+    return starts ? "a record starts before the end of the one before"
+                  : "a part of a record without its start";
+  }
+  is_open_ = type == kFirst || type == kMiddle;
+  if (type == kFull) return Apply(payload);
+  record_ += payload;
+  if (is_open_) return {};
+  const std::string edit = std::move(record_);
+  record_.clear();
+  return Apply(edit);
+}
+
+std::string Manifest::Apply(std::string_view bytes) {
   Cursor cursor(bytes);
   Edit edit;
   while (cursor.Left() > 0) {
     uint32_t tag = 0;
     if (!cursor.Varint32(&tag) || !TakeTag(&cursor, tag, &edit)) {
-      error_ = "a change with the tag " + std::to_string(tag) + " is not known";
-      return false;
+      return "a change with the tag " + std::to_string(tag) + " is not known";
     }
   }
+  has_next_file_ = has_next_file_ || edit.has_next_file;
   if (edit.added) families_[edit.family] = edit.name;
   for (const uint64_t number : edit.deleted) tables_.erase(number);
   for (auto& [number, table] : edit.tables) {
     table.family = edit.family;
     tables_[number] = table;
   }
-  if (!edit.dropped) return true;
+  if (!edit.dropped) return {};
   families_.erase(edit.family);
   for (auto table = tables_.begin(); table != tables_.end();) {
     table = table->second.family == edit.family ? tables_.erase(table)
                                                 : std::next(table);
   }
-  return true;
+  return {};
 }
 
 std::string Manifest::FamilyName(uint32_t family) const {
@@ -236,36 +268,36 @@ std::string Manifest::FamilyName(uint32_t family) const {
   return found == families_.end() ? std::string() : found->second;
 }
 
+namespace {
+
+std::string ReadOnce(const std::string& database, Manifest* manifest) {
+  *manifest = Manifest();
+  std::string name;
+  std::string error = CurrentManifest(database, &name);
+  if (!error.empty()) return error;
+  const std::string path = std::filesystem::path(database) / name;
+  const auto source = internal::OpenSstFile(path, &error);
+  if (source == nullptr) return error;
+  // What is appended from now on does not count.
+  std::string block;
+  for (uint64_t at = 0; at < source->Size(); at += block.size()) {
+    block.resize(std::min<uint64_t>(Manifest::kBlockSize, source->Size() - at));
+    error = source->Read(at, block.size(), block.data());
+    if (!error.empty()) return error;
+    if (!manifest->Add(block)) break;
+  }
+  error = manifest->Error();
+  return error.empty() ? error : path + ": " + error;
+}
+
+}  // namespace
+
 std::string ReadManifest(const std::string& database, Manifest* manifest) {
   // A running database starts a new one now and then, or is writing it.
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
-    const std::string name = CurrentManifest(database);
-    if (name.empty()) {
-      return database + ": expected a file CURRENT that names a MANIFEST" +
-             (errno == 0 ? "" : std::string(": ") + std::strerror(errno));
-    }
-    const std::filesystem::path path = std::filesystem::path(database) / name;
-    std::ifstream file(path, std::ios::binary);
-    if (!file) {
-      if (i < kTries) continue;
-      return path.string() + ": cannot be read: " + std::strerror(errno);
-    }
-    *manifest = Manifest();
-    std::array<char, Manifest::kBlockSize> block;
-    do {
-      file.read(block.data(), block.size());
-    } while (
-        manifest->Add({block.data(), static_cast<size_t>(file.gcount())}) &&
-        file);
-    if (!manifest->error().empty()) {
-      return path.string() + ": " + manifest->error();
-    }
-    if (!manifest->is_cut()) return {};
-    if (i == kTries) {
-      return path.string() +
-             ": is cut off within a record: open and close the database first";
-    }
+    std::string error = ReadOnce(database, manifest);
+    if (error.empty() || i == kTries) return error;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }

@@ -22,13 +22,11 @@ class Manifest {
   static constexpr size_t kBlockSize = 32768;
 
   // Takes the next kBlockSize bytes of the file, or its last ones. Returns
-  // false at the end, or at bytes that RocksDB does not write; error() then
-  // says what.
+  // false at bytes that RocksDB does not write; Error() then says what.
   bool Add(std::string_view block);
 
-  const std::string& error() const { return error_; }
-  // The bytes end within a record: the file is cut off, or still being written.
-  bool is_cut() const { return is_cut_; }
+  // What is wrong with all bytes so far; nothing if they can be the whole file.
+  std::string Error() const;
 
   // By file number.
   const std::map<uint64_t, LiveTable>& tables() const { return tables_; }
@@ -36,18 +34,25 @@ class Manifest {
   std::string FamilyName(uint32_t family) const;
 
  private:
-  bool Record(uint8_t type, std::string_view payload);
-  bool Apply(std::string_view edit);
+  // These return what is wrong.
+  std::string TakeBlock(std::string_view block);
+  std::string Record(uint8_t type, std::string_view payload);
+  std::string Apply(std::string_view edit);
 
-  std::string record_;  // parts of one, so far
-  bool is_cut_ = false;
+  std::string record_;      // parts of one, so far
+  bool is_open_ = false;    // there are such parts
+  bool is_cut_ = false;     // the bytes end within a record
+  bool is_padded_ = false;  // zeros follow, up to the end
+  // The number of the next file, which each MANIFEST has from the start.
+  bool has_next_file_ = false;
   std::string error_;
   std::map<uint64_t, LiveTable> tables_;
   std::map<uint32_t, std::string> families_ = {{0, "default"}};
 };
 
-// Reads the MANIFEST that the file CURRENT of the database names. Returns what
-// is wrong. Tries again where a running database changes it meanwhile.
+// Reads the MANIFEST that the file CURRENT of the database names, to its end.
+// Returns what is wrong. Tries again where a running database changes it
+// meanwhile.
 std::string ReadManifest(const std::string& database, Manifest* manifest);
 
 }  // namespace deltabloom::tools

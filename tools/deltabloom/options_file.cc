@@ -2,17 +2,15 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "engines/rocksdb/policy/options_file.h"
+#include "tools/deltabloom/read_file.h"
 #include "util/json.h"
 
 namespace deltabloom::tools {
@@ -56,37 +54,33 @@ void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
   }
 }
 
-// The newest OPTIONS file in the directory; empty if there is none.
-std::string NewestName(const std::string& directory) {
-  std::string newest;
+// Sets *newest to the name of the newest OPTIONS file in the directory, or to
+// nothing if there is none. Returns what is wrong.
+std::string FindNewest(const std::string& directory, std::string* newest) {
   uint64_t newest_number = 0;
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    const std::string name = entry.path().filename().string();
+  std::error_code error;
+  fs::directory_iterator entry(directory, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::string name = entry->path().filename().string();
     uint64_t number = 0;
-    std::error_code unknown;
-    if (ParseOptionsFileName(name, &number) && !entry.is_directory(unknown) &&
-        !entry.is_fifo(unknown) && (newest.empty() || number > newest_number)) {
-      newest = name;
+    if (ParseOptionsFileName(name, &number) &&
+        (newest->empty() || number > newest_number)) {
+      *newest = std::move(name);
       newest_number = number;
     }
   }
-  return newest;
+  return error ? directory + ": cannot be read: " + error.message()
+               : std::string();
 }
 
-// Returns what is wrong, without the path.
-std::string Read(const fs::path& path, OptionsFile* file) {
+// Returns what is wrong, after the path.
+std::string Read(const std::string& path, OptionsFile* file) {
   constexpr uint64_t kMost = 64 << 20;
-  std::error_code unknown;
-  const uint64_t size = fs::file_size(path, unknown);
-  if (!unknown && size > kMost) {
-    return "expected an OPTIONS file, found " + std::to_string(size) + " bytes";
-  }
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream bytes;
-  if (!in || !(bytes << in.rdbuf())) {
-    return std::string("cannot be read: ") + std::strerror(errno);
-  }
-  return ParseOptionsFile(bytes.str(), file);
+  std::string bytes;
+  std::string error = ReadFile(path, kMost, &bytes);
+  if (!error.empty()) return error;
+  error = ParseOptionsFile(bytes, file);
+  return error.empty() ? error : path + ": " + error;
 }
 
 }  // namespace
@@ -146,26 +140,22 @@ bool ParseOptionsFileName(std::string_view name, uint64_t* number) {
 std::string ReadNewestOptionsFile(const std::string& database,
                                   OptionsFile* file) {
   constexpr int kTries = 3;
-  try {
-    for (int i = 1;; ++i) {
-      const std::string name = NewestName(database);
-      const fs::path path = fs::path(database) / name;
-      const std::string error = name.empty() ? "" : Read(path, file);
-      // A running database removes old files when it writes a new one.
-      if (i < kTries && (name.empty() || !fs::exists(path))) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        continue;
-      }
+  for (int i = 1;; ++i) {
+    *file = {};
+    std::string name;
+    std::string error = FindNewest(database, &name);
+    const std::string path = fs::path(database) / name;
+    if (error.empty() && !name.empty()) {
+      error = Read(path, file);
       file->name = name;
       struct stat status;
-      if (!name.empty() && stat(path.c_str(), &status) == 0 &&
-          status.st_mtime > 0) {
+      if (stat(path.c_str(), &status) == 0 && status.st_mtime > 0) {
         file->time = static_cast<uint64_t>(status.st_mtime);
       }
-      return error.empty() ? error : path.string() + ": " + error;
     }
-  } catch (const fs::filesystem_error& error) {
-    return database + ": cannot be read: " + error.code().message();
+    // A running database removes old files when it writes a new one.
+    if ((error.empty() && !name.empty()) || i == kTries) return error;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 

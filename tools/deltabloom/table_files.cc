@@ -16,27 +16,31 @@ bool IsTableName(const fs::path& path) {
   return path.extension() == ".sst" || path.extension() == ".ldb";
 }
 
-// Appends the tables in a directory. Returns what went wrong.
-std::string ListDirectory(const std::string& path,
-                          std::vector<TableFile>* files) {
+// Appends the tables in a directory, or the directory with what is wrong.
+void ListDirectory(const std::string& path, std::vector<TableFile>* files) {
   std::error_code error;
   fs::directory_iterator entry(path, error);
   const size_t before = files->size();
   while (!error && entry != fs::directory_iterator()) {
     std::error_code unknown;  // such an entry is listed; reading it fails
     if (IsTableName(entry->path()) && !entry->is_directory(unknown)) {
-      files->push_back({entry->path().string(), true, {}});
+      files->push_back({entry->path().string(), true});
     }
     entry.increment(error);
   }
-  if (error) return path + ": cannot be read: " + error.message();
-  if (files->size() == before) {
-    return path + ": expected table files (*.sst, *.ldb), found none";
-  }
+  const bool is_empty = files->size() == before;
   std::sort(
       files->begin() + static_cast<std::ptrdiff_t>(before), files->end(),
       [](const TableFile& a, const TableFile& b) { return a.path < b.path; });
-  return {};
+  if (error) {
+    files->push_back(
+        {path, false, path + ": cannot be read: " + error.message()});
+  } else if (is_empty) {
+    files->push_back({path, false,
+                      path + ": expected table files (*.sst, *.ldb), found "
+                             "none",
+                      true});
+  }
 }
 
 }  // namespace
@@ -51,12 +55,11 @@ std::vector<TableFile> TableFiles(const std::vector<std::string>& paths) {
   std::vector<TableFile> files;
   for (const std::string& path : paths) {
     std::error_code unknown;
-    if (!fs::is_directory(path, unknown)) {
-      files.push_back({path, false, {}});
-      continue;
+    if (fs::is_directory(path, unknown)) {
+      ListDirectory(path, &files);
+    } else {
+      files.push_back({path});
     }
-    std::string error = ListDirectory(path, &files);
-    if (!error.empty()) files.push_back({path, false, std::move(error)});
   }
   return files;
 }

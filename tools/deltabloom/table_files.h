@@ -17,7 +17,9 @@ struct TableFile {
   std::string path;
   // Listed in a directory: no error if a running database removes it meanwhile.
   bool from_directory = false;
-  std::string error;  // of a directory that has no tables or cannot be read
+  std::string error =
+      {};                 // of a directory that has no tables or cannot be read
+  bool is_empty = false;  // a directory that has no tables
 
   uint64_t Size() const;  // 0 if it is not known
 };
