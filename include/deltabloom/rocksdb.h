@@ -19,6 +19,7 @@
 #include "deltabloom/filter.h"
 
 namespace rocksdb {
+class DB;
 class EventListener;
 class FilterPolicy;
 struct ColumnFamilyOptions;
@@ -151,6 +152,15 @@ DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
                                          rocksdb::DBOptions* db,
                                          rocksdb::ColumnFamilyOptions* family,
                                          std::string* error = nullptr);
+
+// Reads the tree of an open database for RocksDBAllocation::kLevels. RocksDB
+// tells the listener of a database by its first flush or compaction after
+// DB::Open, but not by DB::CompactFiles, whose tables get uniform bits until
+// then, as the LOG says. So call this first. Takes as long as
+// GetAllColumnFamilyMetaData. Returns false, with *error as above, if the
+// database has no listener of Deltabloom.
+DELTABLOOM_EXPORT bool ReadRocksDBTree(rocksdb::DB* db,
+                                       std::string* error = nullptr);
 
 // Checks that the options of a column family go with the key transform of its
 // filter policy; false, with *error as above, if not. RocksDB does this in

@@ -621,6 +621,55 @@ TEST(TreesTest, NothingIsKeptOfClosedDatabases) {
   EXPECT_EQ(RocksDBFilterLevelsJson(), "{\"databases\":[]}");
 }
 
+// A quiet database whose tables an operator rewrites one by one, as
+// docs/operations.md does. Without an event nothing is known of the tree, and
+// RocksDB tells nothing of CompactFiles.
+TEST(TreesTest, IsReadBeforeTablesOfCompactFiles) {
+  for (const bool is_read : {false, true}) {
+    LevelsDb db;
+    db.Open(WithPolicy(RocksDBBloom()));
+    db.PutScattered(20'000);
+    std::string error;
+    EXPECT_FALSE(ReadRocksDBTree(db, &error));
+    EXPECT_CONTAINS(error, "the database has no listener of Deltabloom");
+    db.Open(LevelsOptions());
+    if (is_read) {
+      EXPECT_TRUE(ReadRocksDBTree(db));
+    }
+    rocksdb::ColumnFamilyMetaData tree;
+    db->GetColumnFamilyMetaData(&tree);
+    for (const auto& level : tree.levels) {
+      for (const auto& file : level.files) {
+        if (level.level == 0) continue;
+        ASSERT_OK(db->CompactFiles({}, {file.name}, level.level));
+      }
+    }
+    const MeasuredTree rewritten = db.Measured();
+    SCOPED_TRACE(rewritten.text);
+    ASSERT_GE(rewritten.runs, 3u);
+    EXPECT_NEAR(rewritten.bits, 10, 0.6);
+    EXPECT_EQ(CountIn(db.Log(), "the bits per key are uniform until"),
+              is_read ? 0 : 1);
+    // Tables of level 0 are as they were.
+    const double top = rewritten.run_rates.at(tree.levels[0].files.size());
+    const double last = rewritten.run_rates.back();
+    if (is_read) {
+      EXPECT_GT(last, 2 * top);
+    } else {
+      EXPECT_NEAR(last / top, 1, 0.2);
+    }
+  }
+}
+
+// The table of a recovery, which is written before the database is open.
+TEST(TreesTest, RecoveryWritesUniformBitsAndSaysSo) {
+  LevelsDb db(LevelsOptions());
+  ASSERT_OK(db->Put({}, "key", "value"));  // in the write-ahead log only
+  db.Reopen();
+  EXPECT_EQ(CountIn(db.Log(), "the bits per key are uniform until"), 1);
+  EXPECT_EQ(CountIn(db.Log(), "a table of level 0"), 1);
+}
+
 // Events of tables that no database has.
 class TreeListenerTest : public ::testing::Test {
  protected:

@@ -149,7 +149,8 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
     return choice;  // SstFileWriter: its level is not known yet
   }
   choice.no_listener = !note.has_value();
-  if (choice.no_listener || note->trees == nullptr) return choice;
+  choice.no_tree = !choice.no_listener && note->trees == nullptr;
+  if (choice.no_listener || choice.no_tree) return choice;
   NewTable table{context.level_at_creation, context.is_bottommost,
                  context.compaction_style != rocksdb::kCompactionStyleLevel};
   DatabaseTrees& trees = *note->trees;
@@ -159,7 +160,8 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   }
   trees.origins[note->path] = table.Origin();
   const auto it = trees.families.find(context.column_family_name);
-  if (it == trees.families.end()) return choice;
+  choice.no_tree = it == trees.families.end();
+  if (choice.no_tree) return choice;
   FamilyTree& family = it->second;
   if (options.weights_by_use && options.statistics) {
     family.use.Update(statistics, family.bits.Weights());

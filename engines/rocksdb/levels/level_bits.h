@@ -23,8 +23,10 @@ struct LevelBits {
 
 struct LevelChoice {
   LevelBits bits;
-  // No listener announced the table, so its bits are uniform.
+  // Why bits are uniform: no listener announced the table, or its tree is not
+  // known yet.
   bool no_listener = false;
+  bool no_tree = false;
   std::string log_line;  // if the bits of a level changed much; else empty
 };
 

@@ -400,6 +400,15 @@ std::unique_ptr<rocksdb::EventListener> NewTreeListener() {
   return std::make_unique<TreeListener>();
 }
 
+void ReadTree(DB* db) {
+  {
+    const auto trees = TreesOfDB(db);
+    const std::lock_guard<std::mutex> lock(trees->mutex);
+    trees->changed_silently = true;
+  }
+  Update(db, rocksdb::kDefaultColumnFamilyName);
+}
+
 bool HasTreeListener(
     const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners) {
   return std::any_of(listeners.begin(), listeners.end(),

@@ -93,6 +93,8 @@ std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family);
 // A listener, without a state of its own: any number may listen to a database.
 // Nothing throws into RocksDB. Throws std::bad_alloc.
 std::unique_ptr<rocksdb::EventListener> NewTreeListener();
+// What the listener knows of a database after its first event.
+void ReadTree(rocksdb::DB* db);
 // Whether one of them is such a listener.
 bool HasTreeListener(
     const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners);

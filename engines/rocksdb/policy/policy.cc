@@ -33,6 +33,11 @@ constexpr char kNoListener[] =
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
+constexpr char kNoTree[] =
+    "the bits per key are uniform until the first flush or compaction, which "
+    "tells the tree to the listener: recovery and CompactFiles do not. Call "
+    "ReadRocksDBTree before CompactFiles";
+
 std::atomic<ErrorReporter> error_reporter{nullptr};
 
 // "deltabloom: <error>", handed to the reporter as well.
@@ -340,7 +345,10 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       }
       {
         const std::lock_guard<std::mutex> lock(log_mutex_);
-        for (auto& [log, state] : logs_) state.text.clear();
+        for (auto& [log, state] : logs_) {
+          state.text.clear();
+          state.no_tree = false;
+        }
       }
       // The LOG may not be open yet; then the first table logs it.
       if (options.allocation == RocksDBAllocation::kLevels &&
@@ -365,7 +373,8 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   // The lines of a LOG, and when it got the statistics or was seen first.
   struct LogState {
     std::string text;
-    std::string header;  // of it; loggers keep headers for good
+    std::string header;    // of it; loggers keep headers for good
+    bool no_tree = false;  // it has the line about that
     steady_clock::time_point statistics = steady_clock::now();
   };
 
@@ -389,6 +398,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     }
     const LevelChoice choice = ChooseByLevel(options, context, statistics_);
     LogConfiguration(options, context.info_log, choice.no_listener);
+    if (choice.no_tree) LogNoTree(context);
     if (!choice.log_line.empty()) {
       WithoutThrowing([&] {
         rocksdb::Info(context.info_log, "%s", choice.log_line.c_str());
@@ -441,6 +451,21 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     if (done) return;
     const std::lock_guard<std::mutex> lock(log_mutex_);
     logs_.erase(log);
+  }
+
+  void LogNoTree(const rocksdb::FilterBuildingContext& context) const noexcept {
+    if (context.info_log == nullptr) return;
+    WithoutThrowing([&] {
+      {
+        const std::lock_guard<std::mutex> lock(log_mutex_);
+        if (std::exchange(StateOf(context.info_log).no_tree, true)) return;
+      }
+      rocksdb::Warn(context.info_log,
+                    "[deltabloom] allocation=levels, column family %s, a table "
+                    "of level %d: %s",
+                    context.column_family_name.c_str(),
+                    context.level_at_creation, kNoTree);
+    });
   }
 
   void LogMismatch(const PolicyOptions& options, Logger* log) const noexcept {

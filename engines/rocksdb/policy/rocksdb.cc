@@ -9,6 +9,7 @@
 #include "engines/rocksdb/policy/caller.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/ranges/collector.h"
+#include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
 
@@ -105,6 +106,18 @@ bool AddRocksDBFilters(const RocksDBFilterOptions& options,
       db->listeners.push_back(internal::NewTreeListener());
     }
     family->table_factory = std::move(factory);
+    return true;
+  });
+}
+
+bool ReadRocksDBTree(rocksdb::DB* db, std::string* error) {
+  return Catch(error, [&] {
+    if (!internal::HasTreeListener(db->GetDBOptions().listeners)) {
+      Require(
+          "the database has no listener of Deltabloom: open it with "
+          "listeners=deltabloom or NewRocksDBFilterListener()");
+    }
+    internal::ReadTree(db);
     return true;
   });
 }
