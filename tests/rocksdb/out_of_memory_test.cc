@@ -13,9 +13,12 @@
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
+#include "engines/rocksdb/ranges/collector.h"
+#include "engines/rocksdb/ranges/iterator.h"
 #include "table/framing.h"
-#include "tests/rocksdb/test_db.h"
+#include "tests/rocksdb/ranges_db.h"
 #include "tests/util/replaced_new.h"
+#include "util/range/range_part.h"
 
 // RocksDB's cache leaks its tables when it gets no memory for the next one.
 extern "C" __attribute__((visibility("default"))) const char*
@@ -449,6 +452,196 @@ TEST(PolicyOutOfMemoryTest, Validation) {
   EXPECT_GT(ForEachFailure(test), 0);
   EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
 }
+
+// --- Range filters ----------------------------------------------------------
+
+using Collector = rocksdb::TablePropertiesCollector;
+using Factory = rocksdb::TablePropertiesCollectorFactory;
+
+// With samples, so that collectors copy them.
+std::shared_ptr<internal::RangesState> RangesStateWithSamples(
+    const std::string& transform = "none") {
+  RocksDBRangeOptions options;
+  options.key_transform = transform;
+  internal::ParsedRangeOptions parsed;
+  EXPECT_EQ(parsed.Set(options), "");
+  auto state = std::make_shared<internal::RangesState>(parsed);
+  for (int i = 0; i < 40; ++i) {
+    state->sample.Note(internal::ScanSample::Kind::kOther, Key(20 * i + 1),
+                       Key(20 * i + 2));
+  }
+  return state;
+}
+
+// Keys that are longer than what a transform needs no memory for.
+std::vector<std::string> LongKeys() {
+  std::vector<std::string> keys = Keys(0, 500);
+  for (std::string& key : keys) key += std::string(300, 'x');
+  return keys;
+}
+
+void AddAll(const std::vector<std::string>& keys, Collector* collector) {
+  for (const std::string& key : keys) {
+    static_cast<void>(
+        collector->AddUserKey(key, "value", rocksdb::kEntryPut, 1, 0));
+  }
+}
+
+// Expects all keys in the property, if there is one. Returns whether there is.
+bool HoldsAll(const rocksdb::UserCollectedProperties& properties,
+              const std::vector<std::string>& keys) {
+  const auto found = properties.find(internal::kRangePropertyName);
+  if (found == properties.end()) return false;
+  internal::RangeProperty property;
+  EXPECT_TRUE(internal::ParseRangeProperty(found->second, &property));
+  EXPECT_EQ(property.entries, keys.size());
+  const internal::RangePart filter(property.filter);
+  EXPECT_FALSE(filter.AlwaysMatches());
+  for (const std::string& key : keys) {
+    EXPECT_TRUE(filter.MayMatch(key, key + '\0'));
+  }
+  return true;
+}
+
+// A collector that misses a key writes no property, and never throws.
+TEST(RangesOutOfMemoryTest, CollectorsLoseNoKey) {
+  const std::vector<std::string> keys = LongKeys();
+  for (const char* const transform : {"none", "ascii_lowercase"}) {
+    SCOPED_TRACE(transform);
+    const auto state = RangesStateWithSamples(transform);
+    const auto factory = internal::NewRangeCollectorFactory(state, 0);
+    int with_filter = 0;
+    int without = 0;
+    const auto test = [&](const Fail& fail) {
+      const std::unique_ptr<Collector> collector(
+          factory->CreateTablePropertiesCollector({}));
+      rocksdb::UserCollectedProperties properties;
+      rocksdb::UserCollectedProperties again;
+      fail([&] {
+        AddAll(keys, collector.get());
+        EXPECT_OK(collector->Finish(&properties));
+        static_cast<void>(collector->GetReadableProperties());
+      });
+      EXPECT_OK(collector->Finish(&again));
+      const bool has_filter = HoldsAll(properties, keys);
+      EXPECT_EQ(again, properties);
+      ++(has_filter ? with_filter : without);
+    };
+    ForEachFailure(test);
+    EXPECT_GT(with_filter, 0);
+    EXPECT_GT(without, 10);
+    EXPECT_EQ(state->counters.filters_built, static_cast<size_t>(with_filter));
+    EXPECT_EQ(state->counters.tables_built_without,
+              static_cast<size_t>(without));
+  }
+}
+
+// One that had no memory for its samples.
+TEST(RangesOutOfMemoryTest, CollectorsAreMadeOrNot) {
+  const std::vector<std::string> keys = LongKeys();
+  const auto factory =
+      internal::NewRangeCollectorFactory(RangesStateWithSamples(), 0);
+  int made = 0;
+  const auto test = [&](const Fail& fail) {
+    std::unique_ptr<Collector> collector;
+    fail([&] {
+      static_cast<void>(WithoutException([&] {
+        collector.reset(factory->CreateTablePropertiesCollector({}));
+        return Status::OK();
+      }));
+    });
+    if (collector == nullptr) return;
+    ++made;
+    AddAll(keys, collector.get());
+    rocksdb::UserCollectedProperties properties;
+    EXPECT_OK(collector->Finish(&properties));
+    HoldsAll(properties, keys);
+  };
+  EXPECT_GT(ForEachFailure(test), 3);
+  EXPECT_GT(made, 3);
+}
+
+// The table filter of a scan: it throws nothing into RocksDB, and skips only
+// tables without a key in the range, before anything was learned and later.
+TEST(RangesOutOfMemoryTest, ScansAskWithoutMemory) {
+  rocksdb::TableProperties table;
+  table.comparator_name = rocksdb::BytewiseComparator()->Name();
+  const std::vector<std::string> keys = LongKeys();
+  table.num_entries = keys.size();
+  {
+    const std::unique_ptr<Collector> collector(
+        internal::NewRangeCollectorFactory(RangesStateWithSamples(), 0)
+            ->CreateTablePropertiesCollector({}));
+    AddAll(keys, collector.get());
+    ASSERT_OK(collector->Finish(&table.user_collected_properties));
+  }
+  for (const bool learned : {false, true}) {
+    SCOPED_TRACE(learned);
+    int made = 0;
+    int asked = 0;
+    const auto test = [&](const Fail& fail) {
+      auto state = RangesStateWithSamples();
+      if (!learned) {
+        state = std::make_shared<internal::RangesState>(
+            internal::ParsedRangeOptions());
+      }
+      std::unique_ptr<Iterator> inner(rocksdb::NewEmptyIterator());
+      bool has_key = true;
+      bool refused = false;
+      fail([&] {
+        std::unique_ptr<Iterator> scan;
+        static_cast<void>(WithoutException([&] {
+          scan = internal::NewScanIterator(
+              state,
+              [&](const ReadOptions& read) {
+                ++asked;
+                has_key = read.table_filter(table);
+                return inner.release();
+              },
+              {}, {keys[7], keys[8], rocksdb::BytewiseComparator()}, &refused);
+          return Status::OK();
+        }));
+        if (scan == nullptr) return;
+        ++made;
+        scan->SeekToLast();
+        EXPECT_FALSE(scan->Valid());
+      });
+      EXPECT_TRUE(has_key);
+      EXPECT_FALSE(refused);
+    };
+    EXPECT_GT(ForEachFailure(test, 200), 2);
+    EXPECT_GT(made, 0);
+    EXPECT_GE(asked, made);
+  }
+}
+
+TEST(RangesOutOfMemoryTest, ByCall) {
+  RocksDBRangeOptions options;
+  options.range_prefixes = "8,'/'x3";
+  RangesPtr ranges;
+  std::string error;
+  EXPECT_GT(ForEachFailure([&](const Fail& fail) {
+              ranges.reset();
+              error.clear();
+              fail([&] { ranges = RocksDBRanges::New(options, &error); });
+              EXPECT_EQ(ranges == nullptr, SaysOutOfMemory(error)) << error;
+            }),
+            2);
+  ASSERT_NE(ranges, nullptr);
+  bool added = false;
+  EXPECT_GT(ForEachFailure([&](const Fail& fail) {
+              ColumnFamilyOptions family;
+              error.clear();
+              fail([&] { added = ranges->AddTo(&family, &error); });
+              EXPECT_EQ(added, !SaysOutOfMemory(error)) << error;
+              EXPECT_EQ(family.table_properties_collector_factories.size(),
+                        added ? 1u : 0u);
+            }),
+            2);
+  EXPECT_TRUE(added);
+}
+
+// --- Logs -------------------------------------------------------------------
 
 // No memory for the line costs no filter, and the line comes with the next.
 TEST(LogOutOfMemoryTest, Configuration) {

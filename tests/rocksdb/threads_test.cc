@@ -9,6 +9,7 @@
 #include "engines/rocksdb/statistics/statistics.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/levels_db.h"
+#include "tests/rocksdb/ranges_db.h"
 
 namespace deltabloom::testing {
 namespace {
@@ -296,6 +297,72 @@ TEST(LevelsThreadsTest, EverythingAtOnce) {
   for (uint64_t i = 0; i < 30'000; ++i) {
     ASSERT_OK(db->Get({}, Scattered(i), &value));
   }
+}
+
+// Scans in both directions beside a writer, flushes, compactions and
+// statistics; one thread compares with RocksDB's own iterator at a snapshot.
+TEST(RangesThreadsTest, EverythingAtOnce) {
+  RocksDBRangeOptions range_options;
+  range_options.max_memory = 50'000;
+  RangesDb db(range_options, [](Options* options, BlockBasedTableOptions*) {
+    options->disable_auto_compactions = false;
+    options->level0_file_num_compaction_trigger = 2;
+    options->write_buffer_size = 64 << 10;
+    options->target_file_size_base = 16 << 10;
+    options->max_background_jobs = 4;
+    options->max_subcompactions = 2;
+  });
+  std::atomic<uint64_t> scans{0};
+  const auto bounds_of = [](unsigned i) {
+    const auto first = static_cast<int>(i * 7919 % 20'000);
+    return std::pair(Key(first), Key(first + 1 + static_cast<int>(i % 3)));
+  };
+  Threads threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.Repeat([&](unsigned i) {
+      const auto [lower, upper] = bounds_of(i);
+      const auto scan = db.Scan(lower, std::string_view(upper));
+      for (const std::string& key : AllKeys(scan.get())) {
+        ASSERT_TRUE(lower <= key && key < upper) << key;
+      }
+      ++scans;
+    });
+  }
+  threads.Repeat([&](unsigned i) {
+    const auto [lower, upper] = bounds_of(i);
+    const rocksdb::Snapshot* const snapshot = db->GetSnapshot();
+    ReadOptions read;
+    read.snapshot = snapshot;
+    {
+      const Model model(db, read, db->DefaultColumnFamily(), {lower, upper});
+      ASSERT_EQ(db.KeysOf(lower, std::string_view(upper), read),
+                AllKeys(model.get()));
+    }
+    db->ReleaseSnapshot(snapshot);
+    ++scans;
+  });
+  threads.Repeat([&](unsigned) {
+    const RocksDBRangeStatistics statistics = db.ranges->Statistics();
+    ASSERT_LE(statistics.tables_rejected, statistics.tables);
+    ASSERT_LE(statistics.empty_scans, statistics.scans);
+    Options options = MakeOptions({nullptr});
+    ASSERT_TRUE(db.ranges->AddTo(&options));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string key = Key(2 * (i * 7919 % 10'000));
+    if (i % 10 == 9) {
+      ASSERT_OK(db->Delete({}, key));
+    } else {
+      ASSERT_OK(db->Put({}, key, "0123456789abcdef"));
+    }
+  }
+  db.Compact();
+  threads.Stop();
+  const RocksDBRangeStatistics statistics = db.ranges->Statistics();
+  EXPECT_EQ(statistics.scans, scans);
+  EXPECT_GT(statistics.tables_rejected, 0u);
+  EXPECT_GT(statistics.filters_built, 0u);
 }
 
 }  // namespace
