@@ -181,6 +181,54 @@ DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_register(char** errptr);
 DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_statistics(const char* format,
                                                         char** errptr);
 
+/* --- RocksDB: range scans, as in deltabloom/rocksdb_ranges.h --- */
+
+typedef struct deltabloom_rocksdb_ranges_t deltabloom_rocksdb_ranges_t;
+struct rocksdb_t;
+struct rocksdb_readoptions_t;
+struct rocksdb_column_family_handle_t;
+struct rocksdb_iterator_t;
+
+/* The range filters of one column family; any number of threads may use them.
+ * `options` is RocksDBRangeOptions as text ("bits_per_key=8;learning=false"),
+ * null or "" for the defaults. Also registers, as above. */
+DELTABLOOM_C_EXPORT deltabloom_rocksdb_ranges_t*
+deltabloom_rocksdb_ranges_create(const char* options, char** errptr);
+/* Databases and iterators that use them keep what they need. */
+DELTABLOOM_C_EXPORT void deltabloom_rocksdb_ranges_destroy(
+    deltabloom_rocksdb_ranges_t*);
+
+/* Adds the collector to the options of the column family, before it is opened.
+ * Returns 1, or 0 with `options` as before. */
+DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_ranges_add_to(
+    deltabloom_rocksdb_ranges_t*, struct rocksdb_options_t* options,
+    char** errptr);
+
+/* An iterator over the keys k with lower <= k < upper; without `upper`, if it
+ * is null, over all from `lower` on. For the rocksdb_iter_*() functions, and
+ * rocksdb_iter_destroy(). The bounds are copied; `options` has its usual
+ * effect, and what it points to must live as long as with RocksDB's own
+ * iterators. `family` may be null for the default one. Of a transaction
+ * database pass what rocksdb_transactiondb_get_base_db() returns. */
+DELTABLOOM_C_EXPORT struct rocksdb_iterator_t*
+deltabloom_rocksdb_ranges_create_iterator(
+    deltabloom_rocksdb_ranges_t*, struct rocksdb_t* db,
+    const struct rocksdb_readoptions_t* options,
+    struct rocksdb_column_family_handle_t* family, const char* lower,
+    size_t lower_length, const char* upper, size_t upper_length, char** errptr);
+/* The same for all keys that begin with `prefix`. */
+DELTABLOOM_C_EXPORT struct rocksdb_iterator_t*
+deltabloom_rocksdb_ranges_create_prefix_iterator(
+    deltabloom_rocksdb_ranges_t*, struct rocksdb_t* db,
+    const struct rocksdb_readoptions_t* options,
+    struct rocksdb_column_family_handle_t* family, const char* prefix,
+    size_t prefix_length, char** errptr);
+
+/* RocksDBRangeStatistics in the format "json", "prometheus" or "text". The
+ * caller frees it. */
+DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_ranges_statistics(
+    const deltabloom_rocksdb_ranges_t*, const char* format, char** errptr);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -1,5 +1,5 @@
-"""The examples in Python, Go, Rust and Node open a database with levels;
-that in Java makes policies.
+"""The examples in Python, Go, Rust and Node open a database with levels, one in
+Python scans with range filters, that in Java makes policies.
 
 Usage: bindings_test.py SOURCE LIBDELTABLOOM_ROCKSDB GO RUSTC [unittest options]
 """
@@ -68,6 +68,11 @@ class Bindings(unittest.TestCase):
 
     def test_python(self):
         self.check(sys.executable, EXAMPLES / "database.py")
+
+    def test_python_range_scan(self):
+        done = self.run_step(sys.executable, EXAMPLES / "range_scan.py", "database")
+        # Empty scans at both ends are not even asked of the table.
+        self.assertRegex(done, r"^3000 orders found; 29\d\d of 3000 empty scans read nothing\n$")
 
     @unittest.skipUnless(GO, "Go is not installed (golang-go)")
     def test_go(self):

@@ -155,6 +155,135 @@ static void CheckRefused(void) {
   }
 }
 
+/* The number of keys that a scan finds, forward and backward; destroys it. */
+static int KeysOf(rocksdb_iterator_t* scan) {
+  char* error = NULL;
+  CHECK(scan != NULL);
+  int keys = 0, backward = 0;
+  rocksdb_iter_seek_to_first(scan);
+  for (; rocksdb_iter_valid(scan); rocksdb_iter_next(scan)) ++keys;
+  rocksdb_iter_seek_to_last(scan);
+  for (; rocksdb_iter_valid(scan); rocksdb_iter_prev(scan)) ++backward;
+  rocksdb_iter_get_error(scan, &error);
+  CheckNoError(error);
+  rocksdb_iter_destroy(scan);
+  CHECK(keys == backward);
+  return keys;
+}
+
+static void CheckRefusedRanges(deltabloom_rocksdb_ranges_t* ranges,
+                               rocksdb_options_t* options, rocksdb_t* db) {
+  CHECK_ERROR(
+      CHECK(!deltabloom_rocksdb_ranges_create("bits_per_key=0", &error)),
+      "bits_per_key");
+  CHECK_ERROR(CHECK(!deltabloom_rocksdb_ranges_create("no_such=1", &error)),
+              "no_such");
+  CHECK_ERROR(CHECK(!deltabloom_rocksdb_ranges_add_to(NULL, options, &error)),
+              "ranges is null");
+  CHECK_ERROR(CHECK(!deltabloom_rocksdb_ranges_add_to(ranges, NULL, &error)),
+              "options is null");
+  CHECK_ERROR(CHECK(!deltabloom_rocksdb_ranges_create_prefix_iterator(
+                  ranges, NULL, NULL, NULL, "a", 1, &error)),
+              "db is null");
+  CHECK_ERROR(CHECK(!deltabloom_rocksdb_ranges_create_prefix_iterator(
+                  ranges, db, NULL, NULL, "a", 1, &error)),
+              "options is null");
+  CHECK_ERROR(
+      CHECK(!deltabloom_rocksdb_ranges_statistics(ranges, "xml", &error)),
+      "use json, prometheus or text");
+}
+
+/* Scans of the even numbers below 2 * kKeys; of another family, of part of the
+ * keys by bounds and a snapshot in the read options. */
+static void CheckRanges(const char* path) {
+  char* error = NULL;
+  rocksdb_options_t* const options = Options(NULL);
+  rocksdb_options_set_create_if_missing(options, 1);
+  deltabloom_rocksdb_ranges_t* const ranges = deltabloom_rocksdb_ranges_create(
+      "bits_per_key=12;learning=false", &error);
+  CheckNoError(error);
+  CHECK(deltabloom_rocksdb_ranges_add_to(ranges, options, &error) == 1);
+  CheckNoError(error);
+  rocksdb_t* const db = rocksdb_open(options, path, &error);
+  CheckNoError(error);
+  Write(db);
+  rocksdb_readoptions_t* const read = rocksdb_readoptions_create();
+  /* Both a pointer and a length. */
+#define SCAN(family, lower, upper)                                           \
+  deltabloom_rocksdb_ranges_create_iterator(ranges, db, read, family, lower, \
+                                            strlen(lower), upper,            \
+                                            strlen(upper), &error)
+  CHECK(KeysOf(SCAN(NULL, "000100", "000200")) == 50);
+  CHECK(KeysOf(SCAN(NULL, "", "x")) == kKeys);
+  CHECK(KeysOf(SCAN(NULL, "000101", "000102")) == 0);
+  CHECK(KeysOf(SCAN(NULL, "000200", "000100")) == 0);
+  CHECK(KeysOf(SCAN(NULL, "000100", "")) == 0);
+  CHECK(KeysOf(deltabloom_rocksdb_ranges_create_iterator(
+            ranges, db, read, NULL, "003900", 6, NULL, 0, &error)) == 50);
+  CHECK(KeysOf(deltabloom_rocksdb_ranges_create_iterator(
+            ranges, db, read, NULL, NULL, 0, NULL, 0, &error)) == kKeys);
+  CHECK(KeysOf(deltabloom_rocksdb_ranges_create_prefix_iterator(
+            ranges, db, read, NULL, "0012", 4, &error)) == 50);
+  CHECK(KeysOf(deltabloom_rocksdb_ranges_create_prefix_iterator(
+            ranges, db, read, NULL, NULL, 0, &error)) == kKeys);
+  for (int i = 1; i < 2000; i += 2) {
+    char lower[16], upper[16];
+    snprintf(lower, sizeof(lower), "%06d", i);
+    snprintf(upper, sizeof(upper), "%06d", i + 1);
+    CHECK(KeysOf(SCAN(NULL, lower, upper)) == 0);
+  }
+  CheckHas(deltabloom_rocksdb_ranges_statistics(ranges, "text", &error),
+           "Tables asked: ");
+  CheckHas(deltabloom_rocksdb_ranges_statistics(ranges, "prometheus", &error),
+           "# TYPE deltabloom_range_scans_total counter");
+  char* const json =
+      deltabloom_rocksdb_ranges_statistics(ranges, "json", &error);
+  CheckNoError(error);
+  const char* const rejected = strstr(json, "\"tables_rejected\":");
+  CHECK(rejected != NULL && strtol(strchr(rejected, ':') + 1, NULL, 10) > 900);
+  deltabloom_free(json);
+  rocksdb_readoptions_set_iterate_lower_bound(read, "000150", 6);
+  rocksdb_readoptions_set_iterate_upper_bound(read, "000160", 6);
+  CHECK(KeysOf(SCAN(NULL, "000100", "000200")) == 5);
+  rocksdb_readoptions_destroy(read);
+
+  /* As the family is filled the snapshot sees nothing. */
+  rocksdb_column_family_handle_t* const family =
+      rocksdb_create_column_family(db, options, "other", &error);
+  CheckNoError(error);
+  const rocksdb_snapshot_t* const snapshot = rocksdb_create_snapshot(db);
+  rocksdb_writeoptions_t* const write = rocksdb_writeoptions_create();
+  rocksdb_put_cf(db, write, family, "a", 1, "v", 1, &error);
+  CheckNoError(error);
+  rocksdb_writeoptions_destroy(write);
+  rocksdb_readoptions_t* const other = rocksdb_readoptions_create();
+#define SCAN_OTHER()                                                          \
+  deltabloom_rocksdb_ranges_create_iterator(ranges, db, other, family, "", 0, \
+                                            NULL, 0, &error)
+  CHECK(KeysOf(SCAN_OTHER()) == 1);
+  rocksdb_readoptions_set_snapshot(other, snapshot);
+  CHECK(KeysOf(SCAN_OTHER()) == 0);
+  rocksdb_readoptions_destroy(other);
+  rocksdb_release_snapshot(db, snapshot);
+
+  CheckRefusedRanges(ranges, options, db);
+
+  /* The iterator keeps what it needs. */
+  rocksdb_readoptions_t* const last = rocksdb_readoptions_create();
+  rocksdb_iterator_t* const scan = deltabloom_rocksdb_ranges_create_iterator(
+      ranges, db, last, NULL, "000100", 6, "000200", 6, &error);
+  CheckNoError(error);
+  deltabloom_rocksdb_ranges_destroy(ranges);
+  deltabloom_rocksdb_ranges_destroy(NULL);
+  rocksdb_readoptions_destroy(last);
+  CHECK(KeysOf(scan) == 50);
+  rocksdb_column_family_handle_destroy(family);
+  rocksdb_close(db);
+  rocksdb_destroy_db(options, path, &error);
+  CheckNoError(error);
+  rocksdb_options_destroy(options);
+}
+
 /* The policies are gone, what they counted is not. */
 static void CheckStatistics(void) {
   const char* const formats[][2] = {
@@ -180,6 +309,7 @@ int main(void) {
   CheckPolicies(path);
   CheckStatistics();
   CheckAddFilters(path);
+  CheckRanges(path);
   CheckRefused();
   puts("ok");
   return 0;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engines/rocksdb/policy/caller.h"
 #include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/comparator.h"
@@ -195,6 +196,8 @@ class RangeCollectorFactory final
     return new RangeCollector(state_, options_.timestamp_size);
   }
 
+  const RocksDBRangeOptions& options() const { return options_.ranges; }
+
  protected:
   // RocksDB does not call PrepareOptions for the collectors of a family.
   Status ConfigureOptions(
@@ -255,6 +258,14 @@ void ReplaceRangeCollector(
   // Two would build everything twice, of which RocksDB keeps one.
   factories.erase(std::remove_if(ours + 1, factories.end(), is_ours),
                   factories.end());
+}
+
+RocksDBRangeOptions ParseRangeOptions(const std::string& text) {
+  RangeCollectorFactory factory;
+  const Status status =
+      factory.ConfigureFromString(rocksdb::ConfigOptions(), text);
+  Require(status.ok() ? "" : status.ToString());
+  return factory.options();
 }
 
 void RegisterRangeCollector(rocksdb::ObjectLibrary* library) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/options.h"
@@ -19,6 +20,10 @@ NewRangeCollectorFactory(std::shared_ptr<RangesState> state,
 void ReplaceRangeCollector(
     std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> factory,
     rocksdb::ColumnFamilyOptions* family);
+
+// Reads options as OPTIONS files have them: "bits_per_key=8;learning=false".
+// Throws std::runtime_error about the first that is not legal.
+RocksDBRangeOptions ParseRangeOptions(const std::string& text);
 
 // Makes the collector known by its name, for OPTIONS files.
 void RegisterRangeCollector(rocksdb::ObjectLibrary* library);
