@@ -14,7 +14,6 @@ FILTERS = {
     "deltabloom-local": "#c44e52",
     "deltabloom-compact": "#55a868",
     "deltabloom-auto": "#2f7f73",
-    "deltabloom-range": "#7a9a01",
     "rocksdb-bloom-prefix": "#b5498c",
     "rocksdb-segments": "#3a86c8",
     "deltabloom-ranges": "#f4a261",

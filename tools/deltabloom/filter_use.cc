@@ -17,7 +17,7 @@ using internal::SstFilter;
 using internal::SstSource;
 
 // A filter says at its end what it is: 5 bytes of RocksDB's, at most 60 of
-// Deltabloom's without its range part. The rest of a page comes for free.
+// Deltabloom's. The rest of a page comes for free.
 constexpr uint64_t kEndSize = 4096;
 
 // One builder writes all partitions of a table, so few stand for all. More than
