@@ -186,6 +186,24 @@ std::string DrawPolicy(MixedNumbers* numbers, uint32_t slot) {
   return text + Draw(numbers, numbers->Below(2) == 0 ? kBits : kRate);
 }
 
+std::shared_ptr<RocksDBRanges> AddRanges(MixedNumbers* numbers, bool folded,
+                                         rocksdb::ColumnFamilyOptions* family) {
+  RocksDBRangeOptions options;
+  if (folded) options.key_transform = "ascii_lowercase";
+  options.bits_per_key = numbers->Below(2) == 0 ? 8 : 4;
+  options.learning = numbers->Below(3) != 0;
+  if (numbers->Below(4) == 0) options.max_table_bytes = 300;
+  if (numbers->Below(4) == 0) options.max_build_bytes = 5000;
+  if (numbers->Below(4) == 0) options.max_memory = 2000;
+  if (numbers->Below(4) == 0) options.range_prefixes = "4,6,20b";
+  std::string error;
+  auto ranges = RocksDBRanges::New(options, &error);
+  if (ranges == nullptr || !ranges->AddTo(family, &error)) {
+    throw std::runtime_error(error);
+  }
+  return ranges;
+}
+
 void DrawFamily(MixedNumbers* numbers, uint32_t slot, const Sabotage& sabotage,
                 Family* family, std::string* description) {
   family->policy = DrawPolicy(numbers, slot);
@@ -219,6 +237,7 @@ void DrawFamily(MixedNumbers* numbers, uint32_t slot, const Sabotage& sabotage,
     options->compaction_style = rocksdb::kCompactionStyleUniversal;
   }
   if (folded) options->comparator = FoldingComparator();
+  family->ranges = AddRanges(numbers, folded, options);
   const auto& extractor = options->prefix_extractor;
   *description +=
       "  slot " + std::to_string(slot) + ": " + family->policy +
@@ -326,6 +345,15 @@ void Database::CountFilters() {
   const uint64_t prefixes = take(rocksdb::BLOOM_FILTER_PREFIX_CHECKED);
   totals_->filters_consulted += useful + positive + prefixes;
   totals_->filters_useful += useful + take(rocksdb::BLOOM_FILTER_PREFIX_USEFUL);
+  for (Family& family : families) {
+    const RocksDBRangeStatistics now = family.ranges->Statistics();
+    const RocksDBRangeStatistics& before = family.counted;
+    totals_->range_scans += now.scans - before.scans;
+    totals_->range_tables += now.tables - before.tables;
+    totals_->range_tables_rejected +=
+        now.tables_rejected - before.tables_rejected;
+    family.counted = now;
+  }
 }
 
 void Database::CountError(const std::string& what, const Status& status) {
@@ -439,8 +467,52 @@ void Database::Iterate(uint32_t slot, uint32_t key, const Values& values) {
   ReadOptions range;
   range.auto_prefix_mode = true;
   range.iterate_upper_bound = &upper;
-  Walk(slot, range, after_first ? AbsentKeyText(slot, key) : KeyText(slot, key),
-       key + after_first, last + with_last, values);
+  const std::string start =
+      after_first ? AbsentKeyText(slot, key) : KeyText(slot, key);
+  Walk(slot, range, start, key + after_first, last + with_last, values);
+  Scan(slot, start, end, key + after_first, last + with_last, values);
+}
+
+void Database::Scan(uint32_t slot, const std::string& lower,
+                    const std::string& upper, uint32_t begin, uint32_t end,
+                    const Values& values) {
+  ReadOptions read;
+  read.total_order_seek = true;
+  const Family& family = families[slot];
+  const auto scan = family.ranges->NewIterator(db.get(), read, family.handle,
+                                               lower, std::string_view(upper));
+  std::vector<uint32_t> expected;
+  for (uint32_t key = begin; key < end; ++key) {
+    if (values[key]) expected.push_back(key);
+  }
+  const auto expect = [&](const char* direction) {
+    const std::string what =
+        std::string("a scan ") + direction + " with range filters of slot " +
+        std::to_string(slot) + " from '" + lower + "' to '" + upper + "'";
+    ++lookups;
+    const bool forward = direction == std::string("forward");
+    forward ? scan->SeekToFirst() : scan->SeekToLast();
+    for (const uint32_t next : expected) {
+      if (!scan->Valid() && !scan->status().ok()) break;
+      uint32_t at = 0;
+      if (!scan->Valid() || !ParseKey(slot, scan->key().ToString(), &at) ||
+          at != next || scan->value() != *values[next]) {
+        throw std::runtime_error(
+            what +
+            (scan->Valid() ? " comes to '" + scan->key().ToString() + "'"
+                           : " ends") +
+            " where key number " + std::to_string(next) + " is next");
+      }
+      forward ? scan->Next() : scan->Prev();
+    }
+    if (!scan->status().ok()) return CountError(what, scan->status());
+    if (!scan->Valid()) return;
+    throw std::runtime_error(what + " comes to '" + scan->key().ToString() +
+                             "' at its end");
+  };
+  expect("forward");
+  std::reverse(expected.begin(), expected.end());
+  expect("backward");
 }
 
 // The keys of [begin, end) that have values, and nothing else, come from

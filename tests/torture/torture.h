@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "db_bench_ext/common/mixing.h"
+#include "deltabloom/rocksdb_ranges.h"
 
 namespace deltabloom::torture {
 
@@ -83,6 +84,9 @@ std::string DescribeValue(const Value& value);
   X(errors_under_damage, "of them answered by an error")                  \
   X(filters_consulted, "filters consulted for a key or prefix")           \
   X(filters_useful, "of them answered that it is absent")                 \
+  X(range_scans, "scans with range filters")                              \
+  X(range_tables, "tables that they asked for")                           \
+  X(range_tables_rejected, "of them skipped")                             \
   X(failures, "failures")
 
 // In memory shared by processes.
@@ -295,6 +299,8 @@ struct Family {
   rocksdb::ColumnFamilyHandle* handle = nullptr;
   rocksdb::ColumnFamilyOptions options;
   std::string policy;  // as text
+  std::shared_ptr<RocksDBRanges> ranges;
+  RocksDBRangeStatistics counted;  // of them, so far
 };
 
 // A RocksDB, and what reads it in every way that filters take part in. The
@@ -327,7 +333,8 @@ class Database {
               const Values& values);
 
   // The group of the key, by an iterator that may consult filters for its
-  // prefix; and a range from the key on that it may consult them for.
+  // prefix; and a range from the key on that it may consult them for, and that
+  // scans with range filters pass in both directions.
   void Iterate(uint32_t slot, uint32_t key, const Values& values);
 
   const std::string path;
@@ -347,6 +354,10 @@ class Database {
   void Walk(uint32_t slot, const rocksdb::ReadOptions& options,
             const std::string& start, uint32_t begin, uint32_t end,
             const Values& values);
+  // The keys of [lower, upper) by a scan with range filters, in both
+  // directions.
+  void Scan(uint32_t slot, const std::string& lower, const std::string& upper,
+            uint32_t begin, uint32_t end, const Values& values);
   // An answer that is an error.
   void CountError(const std::string& what, const rocksdb::Status& status);
   std::unique_ptr<rocksdb::Iterator> NewIterator(
