@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 namespace deltabloom::internal {
 
 const char* CpuName(Cpu cpu) {
-  static constexpr const char* kNames[] = {"portable", "avx2", "avx512"};
+  static constexpr const char* kNames[] = {"portable", "neon", "avx2",
+                                           "avx512"};
   return kNames[static_cast<uint8_t>(cpu)];
 }
 
@@ -28,9 +30,22 @@ Cpu DetectedCpu() {
     return Cpu::kAvx2;
   }
   return Cpu::kAvx512;
+#elif defined(DELTABLOOM_HAS_NEON)
+  return Cpu::kNeon;
 #else
   return Cpu::kPortable;
 #endif
+}
+
+std::string CpuNames() {
+  std::string names;
+  for (const Cpu& cpu : kAllCpus) {
+    if (&cpu != std::begin(kAllCpus)) {
+      names += &cpu + 1 == std::end(kAllCpus) ? " or " : ", ";
+    }
+    names += CpuName(cpu);
+  }
+  return names;
 }
 
 Cpu ActiveCpu() {

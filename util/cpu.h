@@ -3,18 +3,35 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace deltabloom::internal {
 
-// Levels of instructions, each with those of the levels before it. Users select
-// one with DELTABLOOM_CPU=portable|avx2|avx512.
+// Kernels for NEON exist for little-endian aarch64, all of which has it.
+#if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define DELTABLOOM_HAS_NEON 1
+#endif
+
+// Levels of instructions. Of one architecture, each has those of the levels
+// before it. Users select one with DELTABLOOM_CPU=portable|neon|avx2|avx512.
 enum class Cpu : uint8_t {
-  kPortable,  // what the compiler assumes for the architecture
-  kAvx2,      // AVX2, BMI1, BMI2, POPCNT
-  kAvx512,    // AVX-512 F, BW, DQ, VL and VPOPCNTDQ
+  kPortable,  // code without intrinsics, as the compiler makes it
+  kNeon,      // aarch64
+  kAvx2,      // x86-64: AVX2, BMI1, BMI2, POPCNT
+  kAvx512,    // x86-64: AVX-512 F, BW, DQ, VL and VPOPCNTDQ
 };
 
+// Those of this architecture, ascending.
+#if defined(__x86_64__)
 inline constexpr Cpu kAllCpus[] = {Cpu::kPortable, Cpu::kAvx2, Cpu::kAvx512};
+#elif defined(DELTABLOOM_HAS_NEON)
+inline constexpr Cpu kAllCpus[] = {Cpu::kPortable, Cpu::kNeon};
+#else
+inline constexpr Cpu kAllCpus[] = {Cpu::kPortable};
+#endif
+
+// "portable, avx2 or avx512": the names of kAllCpus.
+std::string CpuNames();
 
 const char* CpuName(Cpu cpu);
 
@@ -22,7 +39,8 @@ const char* CpuName(Cpu cpu);
 Cpu DetectedCpu();
 
 // The level in use: the detected one, or the lower one that the environment
-// variable DELTABLOOM_CPU names, which is read once. Unknown names are ignored.
+// variable DELTABLOOM_CPU names, which is read once. Unknown names and those of
+// other architectures are ignored.
 Cpu ActiveCpu();
 
 }  // namespace deltabloom::internal

@@ -19,7 +19,7 @@ script/bench --report [DIR] measures every figure in parts and writes tables.
 Google Benchmark does the timing and writes the JSON; its options are accepted:
 --benchmark_filter=REGEX, --benchmark_min_time=SECONDS, --benchmark_list_tests
 and the rest of its manual, except its files and formats (use --json).
-DELTABLOOM_CPU=portable|avx2|avx512 lowers the instructions that Deltabloom's
+DELTABLOOM_CPU=portable|neon|avx2|avx512 lowers the instructions that Deltabloom's
 kernels may use.
 
 Figures: build is ns and temporary bytes per added key (the peak beyond the

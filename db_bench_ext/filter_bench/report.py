@@ -227,7 +227,7 @@ def write_report(bench, folder, quick, given):
         results = json.loads(path.read_text(encoding="utf-8"))
         if context is None:
             context = results["context"]
-            lower = {"avx512": ["avx2", "portable"], "avx2": ["portable"]}
+            lower = {"avx512": ["avx2", "portable"], "avx2": ["portable"], "neon": ["portable"]}
             levels = lower.get(context["cpu_level"], ())
             todo += [part for part in parts(quick, levels) if part[3]]
             text.append(context_table(context) + "\n")

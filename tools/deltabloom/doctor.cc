@@ -759,7 +759,7 @@ levels_without_listener. Unknown values are null.)";
       "no problem was found, but something could not be examined";
   manual.environment = {
       {"DELTABLOOM_CPU",
-       "portable, avx2 or avx512: the instructions that kernels of "
+       "portable, neon, avx2 or avx512: the instructions that kernels of "
        "Deltabloom's filters may use at most."}};
   return command;
 }

@@ -34,7 +34,7 @@ void CheckEnvironment(const std::string& who, Console* console) {
     if (std::strcmp(cpu, internal::CpuName(known)) == 0) return;
   }
   console->Error(who + ": warning: DELTABLOOM_CPU=" + cpu +
-                 " is ignored: use portable, avx2 or avx512");
+                 " is ignored: use " + internal::CpuNames());
 }
 
 // The text in lines of at most 79 characters, each after `indent` spaces.

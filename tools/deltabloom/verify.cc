@@ -393,7 +393,7 @@ ranges), "false_negatives", and "missed" (the first of these: "key", "lower" and
       "has a line for each";
   manual.environment = {
       {"DELTABLOOM_CPU",
-       "portable, avx2 or avx512: the instructions that kernels of "
+       "portable, neon, avx2 or avx512: the instructions that kernels of "
        "Deltabloom's filters may use at most; default: all that this CPU "
        "has. A filter must give the same results with each."}};
   return command;

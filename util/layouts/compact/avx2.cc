@@ -55,25 +55,10 @@ DELTABLOOM_TARGET inline bool HoldsEight(const Query& query,
   return (static_cast<uint32_t>(differs) & (0xffu >> skip)) == 0;
 }
 
-// Vectors overlap where the columns are no multiple of four.
-template <unsigned kColumns, unsigned kFrom = 0>
-DELTABLOOM_TARGET inline bool Holds(const Query& query) {
-  if constexpr (kColumns <= 4) {
-    return PortableHolds(query, kColumns);
-  } else if constexpr (kColumns <= kFrom + 8) {
-    constexpr unsigned kLast = kColumns - 4;
-    constexpr unsigned kFirst = kFrom < kLast ? kFrom : kLast - 1;
-    return HoldsEight<kFirst, kLast>(query, query.Second(kColumns),
-                                     query.narrow);
-  } else {
-    return HoldsEight<kFrom, kFrom + 4>(query, query.Second(kColumns), 0) &&
-           Holds<kColumns, kFrom + 8>(query);
-  }
-}
-
 }  // namespace
 }  // namespace deltabloom::internal::compact
 
+#include "util/layouts/compact/eight_columns-inl.h"
 #include "util/layouts/compact/kernels-inl.h"
 
 #endif  // defined(__x86_64__)

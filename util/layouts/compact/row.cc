@@ -93,6 +93,8 @@ const Kernels& KernelsOf([[maybe_unused]] Cpu cpu) {
 #if defined(__x86_64__)
   if (cpu >= Cpu::kAvx512) return Avx512();
   if (cpu >= Cpu::kAvx2) return Avx2();
+#elif defined(DELTABLOOM_HAS_NEON)
+  if (cpu == Cpu::kNeon) return Neon();
 #endif
   return Portable();
 }

@@ -146,6 +146,9 @@ struct Kernels {
 };
 
 const Kernels& Portable();
+#if defined(DELTABLOOM_HAS_NEON)
+const Kernels& Neon();
+#endif
 #if defined(__x86_64__)
 const Kernels& Avx2();
 #endif

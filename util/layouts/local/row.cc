@@ -58,6 +58,8 @@ void Grow(Plan* plan, uint64_t payload_limit) {
 const Kernels& KernelsOf([[maybe_unused]] Cpu cpu) {
 #if defined(__x86_64__)
   if (cpu >= Cpu::kAvx2) return Avx2();
+#elif defined(DELTABLOOM_HAS_NEON)
+  if (cpu == Cpu::kNeon) return Neon();
 #endif
   return Portable();
 }
