@@ -68,7 +68,7 @@ file(GLOB deltabloom_core_headers RELATIVE ${PROJECT_SOURCE_DIR}/include/deltabl
   CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/deltabloom/*.h)
 set(deltabloom_shared_headers
   concurrent_filter.h go_murmur3_filter.h guava_filter.h)
-list(REMOVE_ITEM deltabloom_core_headers key_transform.h rocksdb.h rocksdb_statistics.h leveldb.h redis_filter.h
+list(REMOVE_ITEM deltabloom_core_headers key_transform.h rocksdb.h rocksdb_ranges.h rocksdb_statistics.h leveldb.h redis_filter.h
   ${deltabloom_shared_headers})
 
 deltabloom_install(deltabloom core
@@ -152,7 +152,7 @@ deltabloom_install(deltabloom_rocksdb rocksdb
   LIBS "${rocksdb_libs}"
   LIBS_PRIVATE "-lstdc++ -lm"
   LIBS_STATIC "${rocksdb_static}"
-  HEADERS rocksdb.h rocksdb_statistics.h key_transform.h)
+  HEADERS rocksdb.h rocksdb_ranges.h rocksdb_statistics.h key_transform.h)
 deltabloom_install(deltabloom_leveldb leveldb
   PACKAGE leveldb
   DESCRIPTION "Deltabloom as a LevelDB filter policy"

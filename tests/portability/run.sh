@@ -50,7 +50,7 @@ choose() {
   case "$1" in
     aarch64 | s390x)
       compiler=$1-linux-gnu-g++
-      settings=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$1"
+      settings=("-DCMAKE_C_COMPILER=$1-linux-gnu-gcc" -DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$1"
         "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-$1;-L;/usr/$1-linux-gnu")
       ;;
     signed-char) flags='-O2 -fsigned-char' ;;

@@ -196,9 +196,6 @@ struct Kernels {
 };
 
 const Kernels& Portable(Hash hash);
-#if defined(DELTABLOOM_HAS_NEON)
-const Kernels& Neon(Hash hash);
-#endif
 #if defined(__x86_64__)
 const Kernels& Avx2(Hash hash);
 #endif

@@ -62,8 +62,6 @@ uint64_t Inverse(uint64_t number) {
 const Kernels& KernelsOf(Hash hash, [[maybe_unused]] Cpu cpu) {
 #if defined(__x86_64__)
   if (cpu >= Cpu::kAvx2) return Avx2(hash);
-#elif defined(DELTABLOOM_HAS_NEON)
-  if (cpu == Cpu::kNeon) return Neon(hash);
 #endif
   return Portable(hash);
 }
