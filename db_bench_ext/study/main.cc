@@ -122,7 +122,8 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
         ->capture_default_str();
   };
   app.add_option("study", settings->which,
-                 "What to run; all runs rates and hashes")
+                 "What to run; all runs rates and hashes, in about a minute "
+                 "of CPU time; sizes takes five minutes, classic half an hour")
       ->check(CLI::IsMember({"all", "rates", "hashes", "sizes", "classic"}))
       ->capture_default_str();
   app.add_option("--keys", settings->keys_file,
