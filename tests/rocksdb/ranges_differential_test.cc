@@ -96,7 +96,8 @@ struct Configuration {
     ranges.learning = !maybe("learning=off", 2);
     ranges.bits_per_key = 4 + static_cast<double>(random->Below(12));
     if (maybe("max_table_bytes", 8)) ranges.max_table_bytes = 400;
-    if (maybe("max_build_bytes", 8)) ranges.max_build_bytes = 2000;
+    // Memory for keys comes in chunks of 64 KiB.
+    if (maybe("max_build_bytes", 8)) ranges.max_build_bytes = 70'000;
     if (maybe("max_memory", 8)) ranges.max_memory = 2000;
     if (maybe("range_prefixes", 8)) ranges.range_prefixes = "2,5,6b,9,'/'x2";
     files = maybe("few open files", 6);
