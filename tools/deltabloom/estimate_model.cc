@@ -126,12 +126,12 @@ double FalsePositives(const std::vector<TreeLevel>& tree,
 }
 
 // The bits per key of each level under allocation=levels, as
-// engines/rocksdb/levels/tree_bits.h gives them: as far as fewer lookups than
-// kUsed need the last level, bits are given back.
+// engines/rocksdb/levels/table_bits.cc gives them in a full tree: if fewer
+// lookups than kNeeded need the last level, bits are given back.
 std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
                                  const internal::RateCurve& curve,
                                  const Budget& budget, double bits) {
-  constexpr double kUsed = 0.001;
+  constexpr double kNeeded = 0.001;
   constexpr double kSparedReads = 0.005;
   const double least =
       budget.hits > 0 ? std::min(bits, budget.min_bits_per_key) : 0;
@@ -142,11 +142,11 @@ std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
     use = std::max(lookups[i] / tree[i].runs, 1e-6);
     runs.push_back({tree[i].keys, use * tree[i].runs, nullptr, least});
   }
-  if (use < kUsed) {
+  if (use < kNeeded) {
     const internal::Allocation enough = internal::AllocateForRates(
         curve, runs,
         internal::UniformBits(curve, runs, bits).rates + kSparedReads);
-    bits -= (1 - use / kUsed) * (bits - enough.bits / enough.keys);
+    bits = enough.bits / enough.keys;
   }
   std::vector<double> given;
   for (const internal::RunBits& run :

@@ -23,8 +23,8 @@
 
 namespace deltabloom::internal {
 
-// By origin: the share of lookups that query a run of it for keys that it does
-// not hold; 1 for origins without a value.
+// By origin, the share of lookups that query a run for keys that it does not
+// hold; 1 for origins without a value.
 using RunUse = std::map<int, double>;
 
 // What a table was written for: a level, 0 for flushes, or one of these. A
@@ -72,8 +72,8 @@ struct Compaction {
   bool silent = false;
   uint64_t last_output = 0;
 
-  // Of the tables that it has written, the bits that take the place of those of
-  // its inputs, which are there until it ends.
+  // Bits already written that will replace bits of the inputs, which exist
+  // until it ends.
   double BitsInPlace(double bits_of_unknown) const {
     if (!(read.keys > 0)) return 0;
     const double part = std::min(written.keys / read.keys, 1.0);
@@ -99,7 +99,7 @@ struct NewTable {
 
 struct TableBits {
   double bits_per_key = 0;
-  double share = 1;  // of the tree's keys, that its run has
+  double share = 1;  // keys of its run / keys of the tree
 };
 
 // What the average bits per key come from.
@@ -127,7 +127,7 @@ class TreeBits {
 
   // The facts of a table. It counts once it is in the tree.
   void Learn(uint64_t file, const TableFacts& facts);
-  // As if new if it is unknown.
+  // A new file if it is unknown.
   File Find(uint64_t file) const;
   void Forget(uint64_t file);
   void Flushed(uint64_t keys);
@@ -150,25 +150,26 @@ class TreeBits {
   void SetAverage(double bits_per_key, BitsGoal goal);
   // The bits of a table: the average as long as nothing is known.
   TableBits BitsFor(const NewTable& table, const RateCurve& curve) const;
-  // The most bits per key that a table can have for `free` bits to be used up:
-  // those of the files that it replaces, and what is free besides; negative if
-  // more than all are used.
+  // The most bits per key that a table may have while `free` bits are left:
+  // those of the tables that it replaces, and besides all that is free.
   double MostBits(const NewTable& table, double free,
                   double bits_of_unknown) const;
   // The runs of the full tree, weighted by use.
   std::vector<SortedRun> PlannedRuns() const;
 
-  // Over all filters on disk; unknown ones count with the average that is set.
+  // The average over all filters on disk; unknown ones count with the average
+  // that is set.
   double AverageBits() const;
 
-  // From the top of the tree, without some files. Unknown filters count with
-  // the average. Of level 0 only the newest kMostFilesOfLevel0 files.
+  // The runs from the top of the tree, without some files. Unknown filters
+  // count with the average. Level 0 has its newest kMostFilesOfLevel0 files
+  // only.
   std::vector<TreeRun> Runs(const std::vector<uint64_t>& without = {}) const;
   static constexpr size_t kMostFilesOfLevel0 = 100;
 
-  // Of the tables of a level; negative: of the tree.
+  // The sums over the tables of a level, or of the tree if it is negative.
   FileSums Sums(int level = -1) const;
-  // Of the tables of the tree and of those that are written but not in it yet.
+  // The filters of the tree, and those that are written but not in it yet.
   double FilterBits(double bits_of_unknown) const {
     return pending_bits_ + Sums().FilterBits(bits_of_unknown);
   }
@@ -188,10 +189,13 @@ class TreeBits {
  private:
   void Count(uint64_t number, const File& file, bool add);
   double UseOf(int origin) const;
+  // Whether lookups need the filters of its runs.
   bool IsNeeded(int origin) const;
-  // At most the average.
+  // The least bits per key of a run that lookups do not need.
   double LeastBits() const;
+  // The levels as they are.
   std::map<int, LevelRuns> Levels() const;
+  // The full tree once the compaction of the table has ended.
   FullTree PlanWith(const NewTable& table) const;
   SortedRun Weighted(int origin, const LevelRuns& runs) const;
   std::vector<SortedRun> RunsOf(const FullTree& tree) const;
@@ -203,7 +207,7 @@ class TreeBits {
   int DeepestLevel() const;
 
   std::unordered_map<uint64_t, File> files_;
-  // Of the files of the tree, by level and origin.
+  // Sums over the files of the tree, by level and origin.
   std::map<std::pair<int, int>, FileSums> groups_;
   std::set<uint64_t, std::greater<uint64_t>> level0_;  // newest first
   double keys_ = 0;          // of the files in the tree

@@ -1,0 +1,269 @@
+"""Switches each heuristic of allocation=levels off, one at a time, and measures
+what gets worse on the loads of tests/rocksdb/levels_workloads_test.cc. Prints
+the table of docs/measurements.md.
+
+    python3 tests/ablation/run.py [--keys N] [--jobs N] [NAME...]
+
+A copy of the sources is built in which an environment variable selects the
+heuristic that is off, so one build serves all measurements.
+"""
+
+import argparse
+import concurrent.futures
+import csv
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "ablation"
+TEST = "rocksdb_levels_workloads_test"
+LEVELED = ["leveled4", "leveled4dynamic", "leveled10", "leveled10dynamic"]
+UNIVERSAL = ["universal"]
+ALL = LEVELED + UNIVERSAL
+
+# Name, file, text with the heuristic, text in its place while OFF holds, styles
+# that it concerns.
+HEURISTICS = [
+    (
+        "levels planned full (else as they are)",
+        "full_tree.cc",
+        "if (!limits.Known()) return tree;",
+        "if (OFF) { for (const auto& [l, of] : now) if (l < last) tree.levels[l] = of; }\n"
+        "  if (OFF || !limits.Known()) return tree;",
+        LEVELED,
+    ),
+    (
+        "level 0 planned half full (else full)",
+        "full_tree.cc",
+        "limits.level0_files / 2",
+        "limits.level0_files / (OFF ? 1 : 2)",
+        LEVELED,
+    ),
+    (
+        "last run: the largest level (else the deepest)",
+        "full_tree.cc",
+        "!(of.keys > most)",
+        "!(OFF || of.keys > most)",
+        LEVELED,
+    ),
+    (
+        "no level planned larger than the last run",
+        "full_tree.cc",
+        "std::min(full, last_keys)",
+        "(OFF ? full : std::min(full, last_keys))",
+        LEVELED,
+    ),
+    (
+        "dynamic levels above the base level are empty",
+        "full_tree.cc",
+        "full >= limits.base / limits.ratio",
+        "OFF || full >= limits.base / limits.ratio",
+        LEVELED,
+    ),
+    (
+        "up to 3 % over the average (else 0)",
+        "table_bits.cc",
+        "average_ * (1 + kMostExcess) *",
+        "average_ * (1 + (OFF ? 0 : kMostExcess)) *",
+        LEVELED,
+    ),
+    (
+        "up to 3 % over the average (else no limit)",
+        "table_bits.cc",
+        "if (goal_ == BitsGoal::kAverage && given",
+        "if (!OFF && goal_ == BitsGoal::kAverage && given",
+        LEVELED,
+    ),
+    (
+        "a compaction may have the bits that it replaces",
+        "table_bits.cc",
+        "const double replaced =\n",
+        "const double replaced = OFF ? 0 :\n",
+        LEVELED,
+    ),
+    (
+        "what a compaction has written counts",
+        "table_bits.cc",
+        "bits += table.compaction->written",
+        "if (!OFF) bits += table.compaction->written",
+        LEVELED,
+    ),
+    (
+        "universal: smaller runs have more bits",
+        "table_bits.cc",
+        "if (largest <= run) return given;",
+        "if (OFF || largest <= run) return given;",
+        UNIVERSAL,
+    ),
+    (
+        "universal: up to 5 % over the average (else 3 %)",
+        "table_bits.cc",
+        "(1 + kMostExcessOfRuns)",
+        "(1 + (OFF ? 0.03 : kMostExcessOfRuns))",
+        UNIVERSAL,
+    ),
+    (
+        "universal: half of what is free (else all)",
+        "table_bits.cc",
+        "std::max(free, 0.0) / 2 / run",
+        "std::max(free, 0.0) / (OFF ? 1 : 2) / run",
+        UNIVERSAL,
+    ),
+    (
+        "weights by use",
+        "table_bits.cc",
+        "return it == use_.end() ? 1 :",
+        "return OFF || it == use_.end() ? 1 :",
+        ALL,
+    ),
+    (
+        "bits are given back",
+        "table_bits.cc",
+        "UseOf(origin) >= kNeeded",
+        "OFF || UseOf(origin) >= kNeeded",
+        ALL,
+    ),
+    (
+        "0.005 false positives more if all hit (else 0)",
+        "table_bits.cc",
+        ".rates + kSparedReads",
+        ".rates + (OFF ? 0 : kSparedReads)",
+        LEVELED,
+    ),
+    (
+        "3 % of the total for new tables",
+        "filter_memory.cc",
+        "memory.Shared() * kPlannedMemory",
+        "memory.Shared() * (OFF ? 1 : kPlannedMemory)",
+        ALL,
+    ),
+    (
+        "room for keys to come",
+        "tree_bits.cc",
+        "if (!(run.tree_keys > 0)) return 0;",
+        "if (OFF || !(run.tree_keys > 0)) return 0;",
+        ALL,
+    ),
+    (
+        "keys to come: at most twice those there",
+        "tree_bits.cc",
+        "std::clamp(growth, 1.0, kMostGrowth)",
+        "std::clamp(growth, 1.0, OFF ? 1e9 : kMostGrowth)",
+        ALL,
+    ),
+    (
+        "universal: smaller runs leave no room",
+        "tree_bits.cc",
+        "if (table.whole_run && table.level < last) return 0;",
+        "if (!OFF && table.whole_run && table.level < last) return 0;",
+        UNIVERSAL,
+    ),
+    (
+        "large flushes count more in the mean",
+        "tree_bits.cc",
+        "const double part = n / (n + 2 * flush_keys_ + 1);",
+        "const double part = OFF ? (flush_keys_ > 0 ? 0.333 : 1) : n / (n + 2 * flush_keys_ + 1);",
+        ALL,
+    ),
+]
+
+FIELDS = ["style", "load", "reads", "idle_reads", "best", "bits", "idle_bits", "excess"]
+
+
+def switch(tree):
+    """Makes the heuristics of a copy of the sources switchable."""
+    for number, (name, file, text, without, _) in enumerate(HEURISTICS):
+        path = tree / "engines/rocksdb/levels" / file
+        code = path.read_text()
+        if text not in code:
+            raise SystemExit(f"{name}: {file} has changed")
+        off = f'(std::getenv("ABLATION") && std::atoi(std::getenv("ABLATION")) == {number})'
+        code = code.replace(text, without.replace("OFF", off), 1)
+        if "#include <cstdlib>" not in code:
+            code = "#include <cstdlib>\n" + code
+        path.write_text(code)
+
+
+def build():
+    """The program that measures."""
+    shutil.rmtree(FOLDER / "tree", ignore_errors=True)
+    shutil.copytree(ROOT, FOLDER / "tree", ignore=shutil.ignore_patterns("build", ".git"))
+    switch(FOLDER / "tree")
+    configure = ["cmake", "-S", FOLDER / "tree", "-B", FOLDER / "build", "-G", "Ninja"]
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DDELTABLOOM_FAST_BUILD=ON"]
+    parts = ["-DDELTABLOOM_ROCKSDB=ON", "-DDELTABLOOM_TESTS=ON"]
+    subprocess.run([*configure, *options, *parts], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", FOLDER / "build", "--target", TEST], check=True)
+    return FOLDER / "build" / "tests" / "rocksdb" / TEST
+
+
+def measure(program, number, style, keys):
+    """{(style, load): measures}, with heuristic `number` switched off."""
+    table = FOLDER / f"{number}_{style}.csv"
+    table.unlink(missing_ok=True)
+    environment = {
+        **os.environ,
+        "ABLATION": str(number),
+        "DELTABLOOM_LEVELS_TABLE": str(table),
+        "DELTABLOOM_LEVELS_KEYS": str(keys),
+        "GTEST_FILTER": f"*TableTest*/{style}",
+    }
+    subprocess.run([program], check=True, stdout=subprocess.DEVNULL, env=environment)
+    with open(table, newline="", encoding="utf-8") as rows:
+        return {
+            (row["style"], row["load"]): {name: float(row[name]) for name in FIELDS[2:]}
+            for row in csv.DictReader(rows, FIELDS)
+        }
+
+
+def summary(name, now, base):
+    """A row of the table."""
+    ratios = {key: now[key]["reads"] / base[key]["reads"] for key in now}
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    worst = max(ratios, key=ratios.get)
+    other = ("grown", "overwritten", "hits 100 %")
+    idle = [of["idle_bits"] for (_, load), of in now.items() if load not in other]
+    hits = [of["idle_bits"] for (_, load), of in now.items() if load == "hits 100 %"]
+    excess = max(of["excess"] for of in now.values())
+    return (
+        f"| {name} | {mean:.2f} | {ratios[worst]:.2f} ({worst[0]}, {worst[1]}) "
+        f"| {min(idle):.2f} to {max(idle):.2f} | {sum(hits) / len(hits):.1f} | {100 * excess:.1f} |"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--keys", type=int, default=100_000, help="of each load [%(default)s]")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--program", type=pathlib.Path, help="a program that was built before")
+    parser.add_argument("names", nargs="*", help="parts of the names of heuristics [all]")
+    arguments = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    program = arguments.program or build()
+    names = arguments.names or [""]
+    chosen = [(-1, "nothing", ALL)]
+    for number, (name, _, _, _, styles) in enumerate(HEURISTICS):
+        if any(part in name for part in names):
+            chosen.append((number, name, styles))
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        runs = {
+            (number, style): pool.submit(measure, program, number, style, arguments.keys)
+            for number, _, styles in chosen
+            for style in styles
+        }
+        print("| without | reads, mean | reads, most | idle bits | idle bits if all hit | excess, % |")
+        print("|---|---|---|---|---|---|")
+        base = {}
+        for number, name, styles in chosen:
+            now = {}
+            for style in styles:
+                now.update(runs[(number, style)].result())
+            base = base or now
+            print(summary(name, now, base), flush=True)
+
+
+if __name__ == "__main__":
+    main()
