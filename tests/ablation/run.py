@@ -219,18 +219,26 @@ def measure(program, number, style, keys):
         }
 
 
+TOTAL = ("grown", "overwritten")
+
+
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
 def summary(name, now, base):
     """A row of the table."""
     ratios = {key: now[key]["reads"] / base[key]["reads"] for key in now}
-    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
-    worst = max(ratios, key=ratios.get)
-    other = ("grown", "overwritten", "hits 100 %")
-    idle = [of["idle_bits"] for (_, load), of in now.items() if load not in other]
+    others = {key: ratio for key, ratio in ratios.items() if key[1] not in TOTAL}
+    totals = [ratio for key, ratio in ratios.items() if key[1] in TOTAL]
+    worst = max(others, key=others.get)
+    idle = [of["idle_bits"] for (_, load), of in now.items() if load not in (*TOTAL, "hits 100 %")]
     hits = [of["idle_bits"] for (_, load), of in now.items() if load == "hits 100 %"]
     excess = max(of["excess"] for of in now.values())
     return (
-        f"| {name} | {mean:.2f} | {ratios[worst]:.2f} ({worst[0]}, {worst[1]}) "
-        f"| {min(idle):.2f} to {max(idle):.2f} | {sum(hits) / len(hits):.1f} | {100 * excess:.1f} |"
+        f"| {name} | {mean(others.values()):.2f} | {others[worst]:.2f} ({worst[0]}, {worst[1]}) "
+        f"| {mean(totals):.2f} | {min(idle):.2f} to {max(idle):.2f} "
+        f"| {sum(hits) / len(hits):.1f} | {100 * excess:.1f} |"
     )
 
 
@@ -254,8 +262,8 @@ def main():
             for number, _, styles in chosen
             for style in styles
         }
-        print("| without | reads, mean | reads, most | idle bits | idle bits if all hit | excess, % |")
-        print("|---|---|---|---|---|---|")
+        print("| without | reads, mean | reads, most | under a total | idle bits | if all hit | excess, % |")
+        print("|---|---|---|---|---|---|---|")
         base = {}
         for number, name, styles in chosen:
             now = {}

@@ -8,13 +8,14 @@
 namespace deltabloom::internal {
 namespace {
 
-// Filters on disk may exceed the average by this. In a tree of tables that
-// RocksDB moved into the last run as they were, it is what upper levels have to
-// get more than the average.
+// Filters on disk may exceed the average by this, which upper levels get where
+// RocksDB moved tables into the last run as they were. With 0 lookups have 1.16
+// times the false positives, without a limit sequential loads take 13 bits of
+// 10 (docs/measurements.md).
 constexpr double kMostExcess = 0.03;
 
-// The same where whole runs are written: with 0.03 lookups read 1.25 times as
-// much.
+// The same where whole runs are written: with 0.03 lookups had 1.2 times the
+// false positives on 13 loads of 100,000 keys.
 constexpr double kMostExcessOfRuns = 0.05;
 
 // A run that fewer lookups than this query for keys that it does not hold needs
@@ -25,7 +26,10 @@ constexpr double kNeeded = 0.001;
 // more than with uniform bits: bits that save fewer are given back.
 constexpr double kSparedReads = 0.005;
 
-// Of filters of unknown size that DB::CompactFiles replaces.
+// DB::CompactFiles does not say what it replaces. While a total is exceeded,
+// its tables have the bits of their level less this multiple of the excess per
+// key. Then new keys do not get the bits of the level (the test
+// CompactFilesOfNewKeysKeepsTheTotal).
 constexpr double kExcessWeight = 10;
 
 }  // namespace
