@@ -752,8 +752,9 @@ void AppendTrailer(const SstFile& file, uint64_t offset, size_t start,
 std::string ReplaceFilters(const SstSource& source, const SstFile& file,
                            const SstFilter& filter,
                            const std::vector<std::string>& filters,
-                           std::vector<SstPatch>* patches) {
+                           std::vector<SstPatch>* patches, std::string* kept) {
   patches->clear();
+  kept->clear();
   // The block that has the handles of the filters, and these.
   const bool partitioned = filter.scope == FilterScope::kPartitioned;
   const BlockHandle of_index = partitioned ? filter.handle : file.metaindex;
@@ -783,17 +784,17 @@ std::string ReplaceFilters(const SstSource& source, const SstFile& file,
                              : old.handle.offset,
                          filters[i].size()};
       std::string value = EncodeHandle(now, old.is_delta, last);
-      std::string kept;
+      std::string old_filter;
       const bool fits = !filters[i].empty() && now.size <= old.handle.size &&
                         value.size() == old.size;
       if (!fits) {
-        kept = Read(source, file, old.handle);
-        now.size = kept.size();
+        old_filter = Read(source, file, old.handle);
+        now.size = old_filter.size();
         value = EncodeHandle(now, old.is_delta, last);
         if (value.size() != old.size) {
-          throw Damage{At(source, old.handle.offset) +
-                       "the handle of the filter would become longer or "
-                       "shorter"};
+          patches->clear();
+          *kept = "the handle of a filter would become longer or shorter";
+          return;
         }
       }
       replaced = replaced || fits;
@@ -801,7 +802,7 @@ std::string ReplaceFilters(const SstSource& source, const SstFile& file,
       SstPatch& patch = patches->back();
       const size_t start = now.offset - patch.offset;
       patch.bytes.resize(start);
-      patch.bytes += fits ? filters[i] : kept;
+      patch.bytes += fits ? filters[i] : old_filter;
       AppendTrailer(file, now.offset, start, &patch.bytes);
       patch.bytes.resize(old.handle.offset + old.handle.size +
                          kBlockTrailerSize - patch.offset);
@@ -809,9 +810,9 @@ std::string ReplaceFilters(const SstSource& source, const SstFile& file,
       last = now;
     }
     if (!replaced) {
-      throw Damage{At(source, index.offset) +
-                   "no filter fits into the bytes and the handle of the old "
-                   "one"};
+      patches->clear();
+      *kept = "no filter fits into the bytes and the handle of the old one";
+      return;
     }
     AppendTrailer(file, index.offset, 0, &index.bytes);
     patches->push_back(std::move(index));

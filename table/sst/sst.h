@@ -178,11 +178,12 @@ struct SstPatch {
 // sizes in the metaindex or in the index of the partitions. All other bytes
 // stay. `filters` has one for each partition, in order. The old filter remains
 // where that is empty or longer than the old one, or where its handle would
-// become longer or shorter. Fails if that is so for all of them.
+// become longer or shorter. If that is so for all of them, there are no patches
+// and *kept says why.
 std::string ReplaceFilters(const SstSource& source, const SstFile& file,
                            const SstFilter& filter,
                            const std::vector<std::string>& filters,
-                           std::vector<SstPatch>* patches);
+                           std::vector<SstPatch>* patches, std::string* kept);
 
 // --- For readers of other blocks -------------------------------------------
 

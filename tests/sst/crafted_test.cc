@@ -793,8 +793,11 @@ TEST(ReplaceFilters, InTablesOfRocksDB) {
       filters.emplace_back(part.handle.size - 1, 'f');
     }
     std::vector<internal::SstPatch> patches;
-    ASSERT_EQ(internal::ReplaceFilters(source, file, filter, filters, &patches),
+    std::string kept;
+    ASSERT_EQ(internal::ReplaceFilters(source, file, filter, filters, &patches,
+                                       &kept),
               "");
+    EXPECT_EQ(kept, "");
     std::string changed = bytes;
     for (const internal::SstPatch& patch : patches) {
       changed.replace(patch.offset, patch.bytes.size(), patch.bytes);
@@ -807,8 +810,12 @@ TEST(ReplaceFilters, InTablesOfRocksDB) {
     }
     // One that is longer than the old one leaves it, and there is no other.
     for (std::string& longer : filters) longer.resize(bytes.size(), 'f');
-    EXPECT_NE(internal::ReplaceFilters(source, file, filter, filters, &patches),
+    EXPECT_EQ(internal::ReplaceFilters(source, file, filter, filters, &patches,
+                                       &kept),
               "");
+    EXPECT_EQ(kept,
+              "no filter fits into the bytes and the handle of the old one");
+    EXPECT_TRUE(patches.empty());
     ++replaced;
   }
   EXPECT_GE(replaced, 4);

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -88,6 +89,8 @@ size_t ErrColumns() {
 int main(int argc, char** argv) {
   using namespace deltabloom::tools;
   OpenStandardStreams();
+  // Writing beyond the limit of a file's size is an error then, as any other.
+  std::signal(SIGXFSZ, SIG_IGN);
   if (argc < 1) return kUsage;  // the caller may pass no name
   const std::vector<std::string> arguments(argv, argv + argc);
   Program program(Commands());

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <sstream>
@@ -274,6 +275,9 @@ ExitCode Program::RunCommand(Entry* entry, Console* console) {
     code = entry->run(console);
   } catch (const std::bad_alloc&) {
     console->Error(who + ": out of memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    console->Error(who + ": " + error.path1().string() + ": " +
+                   error.code().message());
   } catch (const std::exception& error) {
     console->Error(who + ": " + error.what());
   }

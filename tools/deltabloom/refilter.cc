@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "engines/rocksdb/policy/options_file.h"
 #include "tools/deltabloom/manifest.h"
 #include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/program.h"
@@ -242,7 +243,10 @@ class Run {
   // RocksDB deletes a file only after the MANIFEST says so.
   bool IsGone(const RefilterTable& table) const {
     Manifest now;
-    return options_.dry_run && !fs::exists(table.path) &&
+    std::error_code unknown;
+    return options_.dry_run &&
+           fs::symlink_status(table.path, unknown).type() ==
+               fs::file_type::not_found &&
            ReadManifest(options_.database, &now).empty() &&
            now.tables().count(NumberOfName(table.path)) == 0;
   }
@@ -441,8 +445,8 @@ RunFn AddOptions(CLI::App* app) {
       ->type_name("URI")
       ->check([](const std::string& text) {
         internal::PolicyOptions ignored;
-        return text.empty() ? "expected a policy, found none"
-                            : ParseFilter(text, &ignored);
+        return internal::Trimmed(text).empty() ? "expected a policy, found none"
+                                               : ParseFilter(text, &ignored);
       });
   app->add_option("--path", options->paths,
                   "Another directory with tables of the database (db_paths, "

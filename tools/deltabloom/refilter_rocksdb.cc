@@ -1,10 +1,12 @@
 // One table of deltabloom refilter.
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/limits.h>
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -199,6 +201,9 @@ void PlanTable(const RefilterOptions& options, const SstSource& source,
   Decide(all_have_seeds, table);
   // What cannot be replaced, whatever it would gain.
   struct stat status;
+  if (::lstat(table->path.c_str(), &status) != 0) {
+    Check(table->path + ": cannot be examined: " + std::strerror(errno));
+  }
   if (file.filters.size() != 1 || filter.scope == FilterScope::kPerBlock) {
     table->reason = "it has a filter per block";
   } else if (filter.policy != kFilterName) {
@@ -211,8 +216,7 @@ void PlanTable(const RefilterOptions& options, const SstSource& source,
   } else if (std::string problem = content.OrderProblem(filter);
              !problem.empty()) {
     table->reason = problem;
-  } else if (lstat(table->path.c_str(), &status) != 0 ||
-             !S_ISREG(status.st_mode)) {
+  } else if (!S_ISREG(status.st_mode)) {
     table->reason = "it is a symbolic link";
   } else {
     table->reason = options.problem;
@@ -398,14 +402,14 @@ struct Descriptor {
   }
 };
 
-// Where a file cannot be written, those of other tables cannot, either: *stop
-// is set.
-void ExpectWritten(bool done, const std::string& path, const char* what,
+// Throws, with the reason in errno, unless it was done. Where no other table
+// could be written, either, *stop is set.
+void ExpectWritten(bool done, const std::string& path, const std::string& what,
                    std::atomic<bool>* stop) {
   if (done) return;
-  const std::string error = std::strerror(errno);
-  *stop = true;
-  Check(path + ": " + what + ": " + error);
+  const int error = errno;
+  *stop = *stop || error == ENOSPC || error == EDQUOT || error == EROFS;
+  Check(path + ": " + what + ": " + std::strerror(error));
 }
 
 bool WriteAt(int fd, std::string_view bytes, uint64_t offset) {
@@ -433,11 +437,61 @@ void ForEachChunk(const SstSource& source, const BlockHandle& part, Fn fn) {
   }
 }
 
+// --- Extended attributes, which POSIX ACLs are as well.
+
+// The names of those that the file has. False, with the reason in errno, if
+// they cannot be listed.
+bool ListAttributes(int fd, std::vector<std::string>* names) {
+  std::string list(XATTR_LIST_MAX, '\0');
+  const ssize_t size = ::flistxattr(fd, list.data(), list.size());
+  if (size < 0) return errno == ENOTSUP;
+  list.resize(static_cast<size_t>(size));
+  for (size_t at = 0; at < list.size(); at += names->back().size() + 1) {
+    names->emplace_back(list.c_str() + at);
+  }
+  return true;
+}
+
+bool GetAttribute(int fd, const std::string& name, std::string* value) {
+  value->resize(XATTR_SIZE_MAX);
+  const ssize_t size =
+      ::fgetxattr(fd, name.c_str(), value->data(), value->size());
+  value->resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  return size >= 0;
+}
+
+// Gives a file the attributes of another one, and takes others that it got
+// from its directory. *failed receives the name of the one that cannot be set.
+bool CopyAttributes(int from, int to, std::string* failed) {
+  std::vector<std::string> wanted;
+  std::vector<std::string> there;
+  if (!ListAttributes(from, &wanted) || !ListAttributes(to, &there)) {
+    return false;
+  }
+  for (const std::string& name : there) {
+    if (std::count(wanted.begin(), wanted.end(), name) > 0) continue;
+    *failed = name;
+    if (::fremovexattr(to, name.c_str()) != 0) return false;
+  }
+  for (const std::string& name : wanted) {
+    *failed = name;
+    std::string value;
+    std::string now;
+    if (!GetAttribute(from, name, &value)) return false;
+    // One that the system sets, such as a label of SELinux, may be right.
+    if (GetAttribute(to, name, &now) && now == value) continue;
+    if (::fsetxattr(to, name.c_str(), value.data(), value.size(), 0) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // A copy of a table, beside it.
 class Copy {
  public:
   // Shares the blocks of the table where the file system can do that. It has
-  // the owner and the permissions of the table.
+  // the owner, the permissions and the extended attributes of the table.
   Copy(const SstSource& source, std::string path, std::atomic<bool>* stop)
       : path_(std::move(path)),
         stop_(stop),
@@ -471,6 +525,12 @@ class Copy {
                     stop_);
     }
     Expect(::fchmod(file_.fd, status.st_mode & 07777) == 0);
+    std::string attribute;
+    const bool copied_all = CopyAttributes(old.fd, file_.fd, &attribute);
+    ExpectWritten(
+        copied_all, path_,
+        "cannot get the extended attribute " + attribute + " of the table",
+        stop_);
   }
 
   // Waits until the copy with the patches is on the disk.
@@ -576,13 +636,13 @@ void Replace(const RefilterOptions& options, const SstSource& old,
   if (*stop) return;
   const SstFile file = ReadSst(old);
   Copy copy(old, temporary, stop);
-  std::string error = ReadTable(temporary, [&](const SstSource& now) {
+  Check(ReadTable(temporary, [&](const SstSource& now) {
     if (now.Size() != old.Size()) Check(now.Name() + ": has another size");
     FilterMaker maker(options, *table, now, file, *stop);
     if (!Make(now, file, &maker, *stop, table)) return;
     std::vector<SstPatch> patches;
-    table->reason = internal::ReplaceFilters(now, file, file.filters[0],
-                                             maker.filters(), &patches);
+    Check(internal::ReplaceFilters(now, file, file.filters[0], maker.filters(),
+                                   &patches, &table->reason));
     if (!table->reason.empty()) return;
     copy.Write(patches);
     Compare(old, now, patches, maker.Unchecked());
@@ -590,18 +650,16 @@ void Replace(const RefilterOptions& options, const SstSource& old,
     if (*stop) return;
     Install(options, temporary, table->path, stop);
     table->outcome = Outcome::kReplaced;
-  });
-  const size_t named = error.find(temporary);
-  if (named != std::string::npos) {
-    error.replace(named, temporary.size(), "its copy");
-  }
-  Check(error);
+  }));
 }
 
 void Conclude(const std::string& error, RefilterTable* table) {
   if (!error.empty()) {
+    // What shows the reason names the table.
+    const std::string path = table->path + ": ";
+    const bool is_named = error.compare(0, path.size(), path) == 0;
     table->outcome = Outcome::kFailed;
-    table->reason = error;
+    table->reason = error.substr(is_named ? path.size() : 0);
   } else if (!table->reason.empty()) {
     table->outcome = Outcome::kLeft;
   }
@@ -626,10 +684,13 @@ void PlanRefilter(const RefilterOptions& options, RefilterTable* table) {
 
 void Refilter(const RefilterOptions& options, const std::string& temporary,
               std::atomic<bool>* stop, RefilterTable* table) {
-  const std::string error =
-      ReadTable(table->path, [&](const SstSource& source) {
-        Replace(options, source, temporary, stop, table);
-      });
+  std::string error = ReadTable(table->path, [&](const SstSource& source) {
+    Replace(options, source, temporary, stop, table);
+  });
+  const size_t named = error.find(temporary);
+  if (named != std::string::npos) {
+    error.replace(named, temporary.size(), "its copy");
+  }
   if (table->outcome != Outcome::kReplaced) ::unlink(temporary.c_str());
   if (table->outcome == Outcome::kPlanned && table->reason.empty()) {
     table->reason = "the run was stopped";

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -69,6 +70,7 @@ RunFn AddOptions(CLI::App* app) {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
+    std::signal(SIGXFSZ, SIG_DFL);  // which main() ignores
     execvp(arguments[0], arguments.data());
     throw std::runtime_error(words.front() + ": " + std::strerror(errno));
   };

@@ -347,7 +347,12 @@ std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options) {
     readable = equals != std::string_view::npos;
     if (!readable) break;
     const std::string name(Trimmed(item.substr(0, equals)));
-    (name == "id" ? uri : map[name]) = Trimmed(item.substr(equals + 1));
+    const std::string_view value = Trimmed(item.substr(equals + 1));
+    if (name == "id") {
+      uri = value;
+    } else if (!map.emplace(name, value).second) {
+      return "option " + Quote(name) + " is given twice: use it once";
+    }
   }
   const std::string prefix = std::string(kPolicyName) + ":";
   if (!readable ||

@@ -1,0 +1,118 @@
+"""deltabloom refilter where something around it is odd: limits, attributes of
+files, one table that cannot be replaced.
+
+Usage: refilter_test.py DELTABLOOM PLUGIN [unittest options]
+"""
+
+import errno
+import os
+import shutil
+import struct
+import sys
+import unittest
+
+from databases import DatabaseTest, edit_options
+from preload import preloadable, run
+
+TOOL, PLUGIN = sys.argv[1], preloadable(sys.argv[2])
+
+
+def refilter(database, *arguments):
+    return run(TOOL, "refilter", *arguments, database)
+
+
+class Refilter(DatabaseTest):
+    plugin = PLUGIN
+
+    def two_tables(self):
+        database = self.database("bloomfilter:10", benchmarks="fillseq,compact,overwrite,flush")
+        edit_options(database, "filter_policy=.*", "filter_policy=deltabloom:10")
+        tables = sorted(database.glob("*.sst"))
+        self.assertEqual(len(tables), 2)
+        return database, tables
+
+    def test_limit_of_the_size_of_files(self):
+        database, tables = self.two_tables()
+        before = [table.read_bytes() for table in tables]
+        done = run("sh", "-c", 'ulimit -f 20; exec "$@"', "sh", TOOL, "refilter", database)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        for table in tables:
+            self.assertIn(f"{table}: its copy: cannot be written: File too large\n", done.stderr)
+        self.assertEqual([table.read_bytes() for table in tables], before)
+        self.assertEqual(list(database.glob("*.dbtmp")), [])
+        # As in a program that "run" starts.
+        limited = run("sh", "-c", 'ulimit -f 0; exec "$@"', "sh", TOOL, "run", "sh", "-c", "echo > file", cwd=database)
+        self.assertNotEqual(limited.returncode, 0)
+
+    def test_attributes_of_a_table_stay(self):
+        database, tables = self.two_tables()
+        # Read and write for the owner, read for user 1 and the mask; then the
+        # default of the directory, which tables without an ACL must not get.
+        entries = [(1, 6, 2**32 - 1), (2, 4, 1), (4, 0, 2**32 - 1), (16, 4, 2**32 - 1), (32, 0, 2**32 - 1)]
+        acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+        wanted = {"user.deltabloom": b"\x00any", "system.posix_acl_access": acl}
+        try:
+            for name, value in wanted.items():
+                os.setxattr(tables[0], name, value)
+            os.setxattr(database, "system.posix_acl_default", acl)
+        except OSError as error:
+            if error.errno != errno.ENOTSUP:
+                raise
+            self.skipTest("the file system has no such attributes")
+        modes = [table.stat().st_mode for table in tables]
+        done = refilter(database)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("2 tables: 2 replaced", done.stdout)
+        for name, value in wanted.items():
+            self.assertEqual(os.getxattr(tables[0], name), value)
+        self.assertEqual(os.listxattr(tables[1]), [])
+        self.assertEqual([table.stat().st_mode for table in tables], modes)
+
+    def test_one_table_that_cannot_be_replaced(self):
+        database, tables = self.two_tables()
+        kept = self.folder / "kept"
+        kept.mkdir(exist_ok=True)
+        (kept / tables[0].name).write_text("of another database")
+        done = refilter(database, "--keep-old", kept)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("2 tables: 1 replaced, 0 without a gain, 0 left as they are, 1 failed", done.stdout)
+        self.assertNotIn("stopped", done.stdout)
+        self.assertEqual(done.stderr,
+                         f"{tables[0]}: {kept / tables[0].name}: cannot be linked to the table: File exists\n")
+        shutil.rmtree(kept)
+
+    def test_a_line_names_a_table_once(self):
+        database, tables = self.two_tables()
+        table = tables[0].read_bytes()
+        tables[0].write_bytes(table[:100] + b"?" + table[101:])
+        done = refilter(database)
+        self.assertEqual(done.returncode, 1)
+        (line,) = done.stderr.splitlines()
+        self.assertTrue(line.startswith(f"{tables[0]}: its copy: offset 0: "), line)
+        self.assertEqual(line.count(tables[0].name), 1)
+        tables[0].write_bytes(table[:-1])
+        (line,) = refilter(database).stderr.splitlines()
+        self.assertRegex(line, rf"^{tables[0]}: expected \d+ bytes by the MANIFEST, found \d+$")
+
+    def test_filters_that_say_nothing_or_two_things(self):
+        database, _ = self.two_tables()
+        for uri, words in [
+            ("", "expected a policy, found none"),
+            (" ", "expected a policy, found none"),
+            ("id=deltabloom;bits_per_key=10;bits_per_key=20", "option 'bits_per_key' is given twice: use it once"),
+        ]:
+            done = refilter(database, f"--filter={uri}" if uri else "--filter", *([] if uri else [""]))
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(words, done.stderr)
+
+    def test_errors_of_the_file_system_are_sentences(self):
+        database, tables = self.two_tables()
+        (self.folder / "file").touch()
+        done = refilter(database, "--keep-old", self.folder / "file" / "below")
+        self.assertEqual(done.returncode, 1)
+        self.assertNotIn("filesystem error", done.stderr)
+        self.assertIn("Not a directory", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
