@@ -136,13 +136,21 @@ class Commands(unittest.TestCase):
         (options,) = re.findall(r"> before.options <<'OPTIONS'\n(.*?)OPTIONS\n", TEXT, re.DOTALL)
         (cls.folder / "bloom.options").write_text(options)
         # RewriteTables leaves out what ordinary compactions have.
+        (list_others,) = [block for block in blocks(TEXT, "sh") if "> others" in block]
         sed = r"s|filter_policy=.*|filter_policy=deltabloom:10:auto|; s|^\[CF.*|&\n  disable_auto_compactions=true|"
         return start(f"""
             db_bench --options_file=bloom.options --db=levels --num=100000 --seed=1 --cache_size=8388608 \
               --benchmarks=fillrandom,waitforcompaction >/dev/null 2>&1
             sed '{sed}' bloom.options > auto.options
             {CXX} -std=c++17 -I{ROCKSDB} rewrite_tables.cc -o rewrite_tables -lrocksdb
-            deltabloom run ./rewrite_tables levels auto.options
+            cp -r levels replaced
+            deltabloom refilter --filter deltabloom:20:compact replaced >/dev/null 2>&1
+            db=replaced
+            {list_others}
+            echo "$(wc -l < others) after refilter"
+            db=levels
+            {list_others}
+            deltabloom run ./rewrite_tables levels auto.options others
             """, cls.folder)  # fmt: skip
 
     def output(self, words):
@@ -176,6 +184,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.rewrite.returncode, 0, output)
         rewritten = re.search(r"(?m)^(\d+) of other policies, then 0$", output)
         self.assertTrue(rewritten and int(rewritten[1]) > 0, output)
+        self.assertRegex(output, r"(?m)^0 after refilter$")  # though the property has another policy
 
     def check_queries(self, text):
         """Queries of Prometheus have metrics and labels that a scrape has."""

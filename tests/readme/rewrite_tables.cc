@@ -1,12 +1,15 @@
 // After RewriteTables of docs/operations.md: opens the database that the first
-// argument names with the OPTIONS file that the second names, rewrites its
-// levels, and says how many tables in them other policies wrote, before and
-// after. A key that is lost on the way is an error.
+// argument names with the OPTIONS file that the second names, rewrites the
+// tables that are listed in the file that the third names, and says how many of
+// them are below level 0, before and after. A key that is lost on the way is an
+// error.
 #include <rocksdb/utilities/options_util.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -18,16 +21,12 @@ void Check(const rocksdb::Status& status) {
   std::exit(1);
 }
 
-size_t OfOtherPolicies(rocksdb::DB* db) {
+size_t CountNamed(rocksdb::DB* db, const std::set<std::string>& names) {
   std::vector<rocksdb::LiveFileMetaData> tables;
   db->GetLiveFilesMetaData(&tables);
-  rocksdb::TablePropertiesCollection properties;
-  Check(db->GetPropertiesOfAllTables(&properties));
   return static_cast<size_t>(
       std::count_if(tables.begin(), tables.end(), [&](const auto& table) {
-        const auto& found =
-            properties.at(table.directory + "/" + table.relative_filename);
-        return table.level > 0 && found->filter_policy_name != "deltabloom";
+        return table.level > 0 && names.count(table.relative_filename) > 0;
       }));
 }
 
@@ -51,11 +50,15 @@ int main(int, char** argv) {
   rocksdb::DB* db = nullptr;
   Check(rocksdb::DB::Open(options, argv[1], families, &handles, &db));
   const size_t keys = Keys(db);
-  const size_t before = OfOtherPolicies(db);
+  std::ifstream list(argv[3]);
+  const std::set<std::string> names{std::istream_iterator<std::string>(list),
+                                    std::istream_iterator<std::string>()};
+  const size_t before = CountNamed(db, names);
   const auto levels = static_cast<size_t>(db->NumberLevels(handles[0]));
   for (size_t level = 1; level < levels; ++level)
-    Check(RewriteTables(db, handles[0], level));
-  std::printf("%zu of other policies, then %zu\n", before, OfOtherPolicies(db));
+    Check(RewriteTables(db, handles[0], level, names));
+  std::printf("%zu of other policies, then %zu\n", before,
+              CountNamed(db, names));
   const bool lost = Keys(db) != keys;
   for (rocksdb::ColumnFamilyHandle* const handle : handles)
     Check(db->DestroyColumnFamilyHandle(handle));
