@@ -177,6 +177,8 @@ class Situations(DatabaseTest):
         ("refilter", lambda t: t.refiltered(OURS), []),
         ("refilter of partitions", lambda t: t.refiltered(OURS, **PARTITIONED), []),
         ("other bits per key than the filters have", lambda t: t.then("deltabloom:20", t.database()), []),
+        ("more filters than data", lambda t: t.database("deltabloom:1000", flags=["--value_size=20"]),
+         ["filters_exceed_data"]),
         ("no filters, by choice", lambda t: t.database("deltabloom:0"), ["no_filter_by_choice"] * 2),
         ("no new filters, by choice", lambda t: t.then("deltabloom:0", t.database()), ["no_filter_by_choice"]),
         ("none in the last level, by choice",

@@ -414,8 +414,10 @@ class Doctor {
     std::map<std::string, UnusedFilters> unused;
     std::map<std::string, TableGroup> weak;
     TableGroup all;
+    std::map<std::string, TableGroup> families;
     for (const auto& [key, group] : database_->groups) {
       all.Add(group);
+      families[key.family].Add(group);
       if (!key.filter.empty()) {
         if (key.used == false) unused[key.family].Add(key, group);
         if (key.used != false && key.weak) weak[key.family].Add(group);
@@ -440,6 +442,17 @@ class Doctor {
               std::to_string(filter_memory_),
           "compactions reduce them; if the LOG says that it cannot be kept, "
           "set more");
+    }
+    for (const auto& [name, group] : families) {
+      const uint64_t data_bytes = group.bytes - group.filter_bytes;
+      if (group.filter_bytes <= data_bytes) continue;
+      Add(Severity::kNote, "filters_exceed_data",
+          FamilyText(name) + ": the filters have " +
+              Megabytes(group.filter_bytes) + ", all else in the tables " +
+              Megabytes(data_bytes) +
+              ": to load a filter costs more than the reads that it saves",
+          "give the policy fewer bits per key; deltabloom estimate says what "
+          "10 to 20 of them save");
     }
     for (const auto& [which, group] : without) {
       WithoutFilter(which.first, group, levels[which], which.second);
