@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <system_error>
@@ -149,7 +151,9 @@ std::string ReadNewestOptionsFile(const std::string& database,
       error = Read(path, file);
       file->name = name;
       struct stat status;
-      if (stat(path.c_str(), &status) == 0 && status.st_mtime > 0) {
+      if (stat(path.c_str(), &status) != 0) {
+        error = path + ": cannot be examined: " + std::strerror(errno);
+      } else if (status.st_mtime > 0) {
         file->time = static_cast<uint64_t>(status.st_mtime);
       }
     }
