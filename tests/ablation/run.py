@@ -223,7 +223,7 @@ TOTAL = ("grown", "overwritten")
 
 
 def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
+    return math.exp(sum(math.log(max(value, 1e-9)) for value in values) / len(values))
 
 
 def summary(name, now, base):

@@ -401,7 +401,7 @@ class LevelsTableTest : public LevelsWorkloadsTest,
     std::FILE* const file =
         std::fopen(std::getenv("DELTABLOOM_LEVELS_TABLE"), "a");
     ASSERT_NE(file, nullptr);
-    std::fprintf(file, "%s,%s,%.6f,%.6f,%.6f,%.3f,%.3f,%.4f\n", style.c_str(),
+    std::fprintf(file, "%s,%s,%.9f,%.9f,%.9f,%.3f,%.3f,%.4f\n", style.c_str(),
                  workload.c_str(), of.reads, of.idle_reads, of.best, of.bits,
                  of.idle_bits, of.excess);
     std::fclose(file);
