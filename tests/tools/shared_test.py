@@ -112,7 +112,7 @@ class Shared(unittest.TestCase):
 
     def test_wrong_command_lines(self):
         for words, pattern in (
-            ((), "expected create, add, check, rebuild, info, confirm, move, export, import or delete, found none"),
+            ((), "expected create, add, check, rebuild, info, confirm, move, export, import or delete, found --port"),
             (("inf",), "expected create, add, check, rebuild, info, confirm, move, export, import or delete, found inf"),
             (("nonsense",), "deltabloom shared: "),
             (("create",), "NAME is required"),
