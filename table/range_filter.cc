@@ -16,10 +16,6 @@ std::string RangeFilterOptions::Validate() const {
            " is out of range: use more than 0, to 1000; 16 answers most empty "
            "ranges";
   }
-  if (range_length == 0) {
-    return "range_length = 0 is out of range: use 1 or more, the length of "
-           "usual ranges";
-  }
   std::vector<internal::range::Cut> cuts;
   if (!internal::range::ParseCuts(range_prefixes, &cuts)) {
     return "range_prefixes = " + range_prefixes + " is not valid: use " +

@@ -100,6 +100,7 @@ DELTABLOOM_C_EXPORT char* deltabloom_filter_describe(const char* bytes,
 
 /* --- Ranges: deltabloom/range_filter.h --- */
 
+/* range_length 0: the builder chooses between numbers and prefixes. */
 DELTABLOOM_C_EXPORT deltabloom_range_builder_t* deltabloom_range_builder_create(
     double bits_per_key, uint64_t range_length, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_destroy(

@@ -24,19 +24,19 @@ struct DELTABLOOM_EXPORT RangeFilterOptions {
   // 4 on. A filter may take up to 160 bytes more.
   double bits_per_key = 16;
 
-  // Expected length of a range, in consecutive integers. Used for fixed-size
-  // keys only. Up to this length at most one in twenty empty ranges matches, as
-  // far as bits_per_key allows, except next to a key. 1 rejects as many ranges
-  // next to a key as possible. Legal: 1 or more.
-  uint64_t range_length = 1024;
+  // Expected length of a range, in consecutive integers. If it is set, keys of
+  // one size that are numbers are stored as numbers: up to this length at most
+  // one in twenty empty ranges matches, as far as bits_per_key allows, except
+  // next to a key; 1 rejects as many ranges next to a key as possible. 0: the
+  // builder stores numbers or prefixes, whichever let fewer ranges match.
+  uint64_t range_length = 0;
 
   // The prefixes of keys that the filter holds, for example "8,'/'x3,'~'x1+4":
   // the first 8 bytes, up to the third slash, and up to the first tilde and the
   // 4 bytes behind it. A prefix scan is rejected by the longest of them that is
   // no longer than its own prefix. Bits are written as 20b, other delimiters by
   // their byte as 0x00x2. At most 16, of at most 1,024 bytes; a prefix for
-  // which bits_per_key has no room is left out. Empty: the builder chooses, or
-  // stores fixed-size keys as numbers.
+  // which bits_per_key has no room is left out. Empty: the builder chooses.
   std::string range_prefixes;
 
   // Empty, or one line: the invalid option, its value and the legal range.

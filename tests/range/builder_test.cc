@@ -49,7 +49,8 @@ std::vector<std::string> Hashes(uint64_t n) {
 }
 
 std::string Built(const std::vector<std::string>& keys, double bits) {
-  return PartOf({keys.begin(), keys.end()}, bits);
+  return PartOf({keys.begin(), keys.end()}, bits, {}, {},
+                internal::range::kRangeLength);
 }
 
 // Of numbers, which the keys decide, and of fixed cuts.
@@ -73,7 +74,8 @@ TEST(RangeBuilder, BytesStayTheSame) {
     std::vector<internal::range::Cut> cuts;
     ASSERT_TRUE(internal::range::ParseCuts(golden.cuts, &cuts));
     const std::string part =
-        PartOf({golden.keys.begin(), golden.keys.end()}, golden.bits, {}, cuts);
+        PartOf({golden.keys.begin(), golden.keys.end()}, golden.bits, {}, cuts,
+               internal::range::kRangeLength);
     EXPECT_EQ(part.size(), golden.size) << golden.keys[0] << golden.bits;
     EXPECT_EQ(internal::Hash64(part), golden.hash)
         << golden.keys[0] << golden.bits << " " << part.size() << " 0x"
@@ -163,7 +165,7 @@ TEST(RangeBuilder, RefusesWhatIsNotInOrder) {
 TEST(RangeBuilder, RefusesNoKeysAndNoBits) {
   std::string part;
   EXPECT_FALSE(RangePartBuilder(10).Finish(&part));
-  for (const double bits : {0.0, -1.0, 0.5, 1.9}) {
+  for (const double bits : {0.0, -1.0}) {
     RangePartBuilder builder(bits);
     for (const std::string& key : Integers(5000)) builder.AddKey(key);
     EXPECT_FALSE(builder.Finish(&part)) << bits;

@@ -20,7 +20,7 @@ std::string NumbersPart() {
   for (uint64_t i = 0; i < 600; ++i) {
     keys.insert(BigEndian(i * i * 0x123456789abcd));
   }
-  return PartOf(keys, 12);
+  return PartOf(keys, 12, {}, {}, 1024);
 }
 
 // With a cut at bits and one at a delimiter.

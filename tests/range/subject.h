@@ -26,8 +26,9 @@ using Samples = std::vector<std::pair<std::string, std::string>>;
 // Empty if the builder refuses.
 inline std::string PartOf(const KeySet& keys, double bits_per_key,
                           const Samples& samples = {},
-                          std::vector<internal::range::Cut> cuts = {}) {
-  internal::RangePartBuilder builder(bits_per_key);
+                          std::vector<internal::range::Cut> cuts = {},
+                          uint64_t range_length = 0) {
+  internal::RangePartBuilder builder(bits_per_key, range_length);
   builder.SetCuts(std::move(cuts));
   for (const auto& [lower, upper] : samples) {
     builder.AddSample(lower, upper);

@@ -841,7 +841,7 @@ TEST_F(RangesLearningTest, RewrittenTablesRejectWhatScansLookFor) {
   EXPECT_GT(by_keys_alone, 50u);
   db.Rewrite();
   const uint64_t learned = Passed(&db, db.ranges);
-  EXPECT_LT(learned, by_keys_alone / 3);
+  EXPECT_LT(learned, by_keys_alone / 2);
   // After a restart the cuts of the tables that a scan opens are used.
   const RangesPtr restarted = NewRanges(options);
   db.Open(OptionsWith(restarted.get()));
@@ -849,7 +849,7 @@ TEST_F(RangesLearningTest, RewrittenTablesRejectWhatScansLookFor) {
       ->SeekToFirst();
   db.Rewrite();
   EXPECT_EQ(restarted->Statistics().filters_built, 1u);
-  EXPECT_LT(Passed(&db, restarted), by_keys_alone / 3);
+  EXPECT_LT(Passed(&db, restarted), by_keys_alone / 2);
 }
 
 TEST_F(RangesLearningTest, OffTablesAreChosenByKeysAlone) {

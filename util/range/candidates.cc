@@ -83,10 +83,6 @@ bool IsAlphanumeric(char byte) {
          (byte >= 'a' && byte <= 'z');
 }
 
-bool IsDelimiter(char byte) {
-  return byte > ' ' && byte < 0x7f && !IsAlphanumeric(byte);
-}
-
 // Delimiters that all keys of a sample share, those of most samples first;
 // without those that are at the same place in all of them.
 std::vector<Beginning> FindBeginnings(const std::vector<Sample>& samples,
@@ -105,7 +101,7 @@ std::vector<Beginning> FindBeginnings(const std::vector<Sample>& samples,
     for (size_t at = 0; at < reaches[i].common / 8; ++at) {
       const char byte = samples[i].lower[at];
       uint8_t& count = counts[static_cast<unsigned char>(byte)];
-      if (!IsDelimiter(byte) || count == kMaxDelimiterCount) continue;
+      if (IsAlphanumeric(byte) || count == kMaxDelimiterCount) continue;
       if (at == 0 || !IsAlphanumeric(samples[i].lower[at - 1])) {
         ++count;
         continue;

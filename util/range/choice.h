@@ -59,16 +59,19 @@ struct ChosenCut {
 struct Choice {
   std::vector<ChosenCut> cuts;  // none if there is no use for any
   size_t learned = 0;  // how many of them samples chose: the first ones
-  double passing = 0;  // the weight of the samples expected to pass
+  // The expected weights of those samples that pass.
+  double looked_up_passing = 0, suggested_passing = 0;
 };
 
-// Chooses cuts for a body of no more than `bytes`: the `fixed` ones, or, if
-// there are none, by the samples and by what the keys suggest. `learned`: cuts
-// that samples chose for other keys, used if there are no samples. The same
-// arguments give the same choice.
+// Chooses cuts for a body of no more than `bytes`, by samples of ranges that
+// were looked up, if there are any, and by those that the keys suggest. The
+// same arguments give the same choice.
 Choice ChooseCuts(const KeyStore& keys, uint64_t bytes,
-                  const std::vector<Sample>& samples,
-                  const std::vector<Cut>& fixed,
-                  const std::vector<Cut>& learned);
+                  const std::vector<Sample>& looked_up,
+                  const std::vector<Sample>& suggested);
+
+// The given cuts, as far as the bytes reach.
+Choice ChooseBits(const KeyStore& keys, uint64_t bytes,
+                  const std::vector<Cut>& cuts);
 
 }  // namespace deltabloom::internal::range

@@ -71,6 +71,19 @@ class Patterns {
 
   const std::vector<Pattern>& Get() const { return patterns_; }
 
+  // The weight of those samples that ask this cut. `shares`: of each pattern,
+  // how much of its weight counts.
+  double WeightAsking(const Candidate& cut,
+                      const std::vector<double>& shares) const {
+    double sum = 0;
+    for (size_t i = 0; i < pattern_of_.size(); ++i) {
+      if (cut.asks[first_ + i] > 0) {
+        sum += weights_[first_ + i] * shares[pattern_of_[i]];
+      }
+    }
+    return sum;
+  }
+
   // What Get() would return with one more cut.
   std::vector<Pattern> With(const Candidate& cut) const {
     std::vector<size_t> place;
@@ -240,9 +253,21 @@ double Chooser::Spend(size_t first, size_t last, double bytes, bool deepest) {
     Division best_with;
     best_with.passing = best.passing * (1 - kLeastImprovement);
     had.push_back(0);
+    std::vector<double> shares;  // of each pattern, how much passes so far
+    for (const Pattern& pattern : patterns.Get()) {
+      double& share = shares.emplace_back(1);
+      for (size_t i = 0; i < set_.size(); ++i) {
+        share *= Passing()(pattern.asks[i], best.bits[i]);
+      }
+    }
     for (size_t n = 0; n < candidates_.size(); ++n) {
       const size_t i = deepest ? candidates_.size() - 1 - n : n;
       if (std::find(set_.begin(), set_.end(), i) != set_.end()) continue;
+      // It cannot reject more than what still passes and asks it.
+      if (patterns.WeightAsking(candidates_[i], shares) <
+          best.passing - best_with.passing) {
+        continue;
+      }
       set_.push_back(i);
       Division with = Divide(set_, patterns.With(candidates_[i]), bytes, had);
       set_.pop_back();
@@ -283,38 +308,39 @@ std::vector<ChosenCut> Chooser::Chosen() const {
 }  // namespace
 
 Choice ChooseCuts(const KeyStore& keys, uint64_t bytes,
-                  const std::vector<Sample>& samples,
-                  const std::vector<Cut>& fixed,
-                  const std::vector<Cut>& learned) {
+                  const std::vector<Sample>& looked_up,
+                  const std::vector<Sample>& suggested) {
   const size_t header = BytesBeforeCuts(keys);
   if (bytes < header) return {};
-  const auto left = static_cast<double>(bytes - header);
-  if (!fixed.empty()) {
-    Chooser chooser(FixedCandidates(keys, fixed), {}, 0);
-    chooser.SpendOnAll(left);
-    return {chooser.Chosen(), 0, 0};
-  }
-  std::vector<Sample> all = samples;
-  if (samples.empty()) MakeUpSamplesAt(keys, learned, &all);
-  const size_t looked_up = all.size();
-  MakeUpSamples(keys, &all);
+  std::vector<Sample> all = looked_up;
+  all.insert(all.end(), suggested.begin(), suggested.end());
   std::vector<double> weights;
   for (const Sample& sample : all) weights.push_back(sample.weight);
 
+  auto left = static_cast<double>(bytes - header);
   const double bits_per_key = 8 * left / static_cast<double>(keys.size());
   Chooser chooser(FindCandidates(keys, all), std::move(weights),
                   std::exp2(-(bits_per_key + kBitsBeyond)));
-  double for_keys = left;
   Choice choice;
-  if (looked_up > 0) {
+  if (!looked_up.empty()) {
     const double share = (1 - kShareOfKeys) * left;
-    for_keys -= share - chooser.Spend(0, looked_up, share, true);
-    choice.passing = chooser.passing();
-    if (!samples.empty()) choice.learned = chooser.Chosen().size();
+    left -= share - chooser.Spend(0, looked_up.size(), share, true);
+    choice.looked_up_passing = chooser.passing();
+    choice.learned = chooser.Chosen().size();
   }
-  chooser.Spend(looked_up, all.size(), for_keys, false);
+  chooser.Spend(looked_up.size(), all.size(), left, false);
+  choice.suggested_passing = chooser.passing();
   choice.cuts = chooser.Chosen();
   return choice;
+}
+
+Choice ChooseBits(const KeyStore& keys, uint64_t bytes,
+                  const std::vector<Cut>& cuts) {
+  const size_t header = BytesBeforeCuts(keys);
+  if (bytes < header) return {};
+  Chooser chooser(FixedCandidates(keys, cuts), {}, 0);
+  chooser.SpendOnAll(static_cast<double>(bytes - header));
+  return {chooser.Chosen(), 0, 0, 0};
 }
 
 }  // namespace deltabloom::internal::range

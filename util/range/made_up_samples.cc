@@ -88,11 +88,12 @@ void AddPrefixScan(const SampledKey& sampled, size_t size, double weight,
 
 // Where components of the key end, of which other keys have others.
 //
-// A key is text up to its first byte that is no printable character. A
-// component of text ends after each character that is neither letter nor digit,
-// and with the text. Behind the text it ends with the last of several bytes in
-// a row at which keys part; and within these where keys have at most half as
-// many prefixes as there, as where random bytes follow an id.
+// A key is text up to its first byte that is no printable character, which
+// belongs to it. A component of text ends after each byte that is neither
+// letter nor digit, and with the text. Behind the text a component ends with
+// the last of several bytes in a row at which keys part; and within these where
+// keys have at most half as many prefixes as there, as where random bytes
+// follow an id.
 std::vector<size_t> EndsOfComponents(const SampledKey& sampled,
                                      const std::vector<uint64_t>& prefixes) {
   const std::string& key = sampled.key;
@@ -103,8 +104,9 @@ std::vector<size_t> EndsOfComponents(const SampledKey& sampled,
   for (const unsigned bits : sampled.partings) {
     if (bits / 8 < key.size()) parts[bits / 8] = true;
   }
-  const auto text_end = static_cast<size_t>(
+  auto text_end = static_cast<size_t>(
       std::find_if_not(key.begin(), key.end(), IsText) - key.begin());
+  if (0 < text_end && text_end < key.size()) ++text_end;
   std::vector<size_t> ends;
   bool any_parts = false;  // in the component
   for (size_t end = 1; end <= text_end; ++end) {

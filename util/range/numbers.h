@@ -23,7 +23,8 @@
 
 namespace deltabloom::internal::range {
 
-// The length of ranges that shall be answered well: see UnitOf.
+// The length of ranges that shall be answered well if none is given: see
+// UnitOf.
 inline constexpr uint64_t kRangeLength = 1024;
 
 // Ascending numbers as Elias-Fano codes (docs/format.md, "Codes").

@@ -15,7 +15,9 @@ constexpr char kVersion = 1;
 constexpr char kNumbers = 1;
 constexpr char kPrefixes = 3;
 constexpr size_t kHeaderSize = 2;
-constexpr uint64_t kKeysPerSample = 100;
+// An estimate of a share p by this many samples is within
+// sqrt(p * (1 - p) / 256) = 3 %.
+constexpr size_t kMostSamples = 256;
 
 // What fn returns; false without memory.
 template <typename Fn>
@@ -100,34 +102,55 @@ size_t RangePartBuilder::EstimatedBuildBytes() const {
 // Appends shape and the best body of no more than `bytes`; false if there is
 // none.
 bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) {
-  // The time for many must be short beside that for keys.
-  std::vector<range::Sample> samples;
+  if (!cuts_.empty()) {
+    learned_ = false;
+    return AppendCuts(range::ChooseBits(keys_, bytes, cuts_), part);
+  }
+  range::NumbersPlan numbers;  // without buckets: keys cannot be numbers
+  if (range::AreNumbers(keys_)) {
+    const uint64_t length =
+        range_length_ == 0 ? range::kRangeLength : range_length_;
+    numbers = range::PlanNumbers(keys_, bytes, length);
+  }
+  const bool can_be_numbers = numbers.shape.buckets != 0;
+  if (can_be_numbers && range_length_ != 0) {
+    learned_ = false;
+    return AppendNumbers(std::move(numbers), part);
+  }
+  std::vector<range::Sample> looked_up, suggested;
   const size_t known = empty_samples_.size();
-  const size_t used =
-      std::min<size_t>(known, 1 + keys_.size() / kKeysPerSample);
+  const size_t used = std::min(known, kMostSamples);
   for (size_t i = 0; i < used; ++i) {
-    samples.push_back(empty_samples_[i * known / used]);
+    looked_up.push_back(empty_samples_[i * known / used]);
   }
-  // Several integers in a row are no numbers: their scans are of one of them.
-  const bool are_numbers =
-      cuts_.empty() && range::AreNumbers(keys_) && !range::AreComposite(keys_);
-  range::Choice choice;
-  learned_ = cuts_.empty() && !samples.empty();
-  // Without samples a scan is likely to be of numbers near each other.
-  if (!are_numbers || !samples.empty()) {
-    choice = range::ChooseCuts(keys_, bytes, samples, cuts_, learned_cuts_);
+  learned_ = used > 0;
+  if (!learned_) range::MakeUpSamplesAt(keys_, learned_cuts_, &looked_up);
+  range::MakeUpSamples(keys_, &suggested);
+  range::Choice choice = range::ChooseCuts(keys_, bytes, looked_up, suggested);
+  if (!learned_) choice.learned = 0;
+  // Numbers are taken where they let no more of either samples pass: their
+  // lookups are faster than those of prefixes.
+  const auto numbers_are_no_worse = [&] {
+    return range::NumbersPassing(keys_, numbers, looked_up) <=
+               choice.looked_up_passing &&
+           range::NumbersPassing(keys_, numbers, suggested) <=
+               choice.suggested_passing;
+  };
+  if (can_be_numbers && (choice.cuts.empty() || numbers_are_no_worse())) {
+    return AppendNumbers(std::move(numbers), part);
   }
-  if (are_numbers) {
-    range::NumbersPlan numbers =
-        range::PlanNumbers(keys_, bytes, range_length_);
-    if (numbers.shape.buckets != 0 &&
-        (choice.cuts.empty() ||
-         range::NumbersPassing(keys_, numbers, samples) <= choice.passing)) {
-      part->push_back(kNumbers);
-      range::AppendNumbers(keys_, std::move(numbers), part);
-      return true;
-    }
-  }
+  return AppendCuts(choice, part);
+}
+
+bool RangePartBuilder::AppendNumbers(range::NumbersPlan plan,
+                                     std::string* part) {
+  part->push_back(kNumbers);
+  range::AppendNumbers(keys_, std::move(plan), part);
+  return true;
+}
+
+bool RangePartBuilder::AppendCuts(const range::Choice& choice,
+                                  std::string* part) {
   if (choice.cuts.empty()) return false;
   part->push_back(kPrefixes);
   range::AppendPrefixes(keys_, choice, part);

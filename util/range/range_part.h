@@ -35,10 +35,8 @@ uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key);
 // once. Without memory it gives up: it throws nothing.
 class RangePartBuilder {
  public:
-  // Bits of the range part alone. `range_length`: for how long ranges of
-  // numbers it is made (numbers.h).
-  explicit RangePartBuilder(double bits_per_key,
-                            uint64_t range_length = range::kRangeLength)
+  // `range_length`: as in RangeFilterOptions.
+  explicit RangePartBuilder(double bits_per_key, uint64_t range_length = 0)
       : bits_per_key_(bits_per_key), range_length_(range_length) {}
 
   // Adds a range that was looked up, of which kMaxCutBytes of each bound count.
@@ -76,6 +74,8 @@ class RangePartBuilder {
 
  private:
   bool AppendBody(uint64_t bytes, std::string* part);
+  bool AppendNumbers(range::NumbersPlan plan, std::string* part);
+  bool AppendCuts(const range::Choice& choice, std::string* part);
 
   double bits_per_key_;
   uint64_t range_length_;
