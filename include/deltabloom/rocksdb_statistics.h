@@ -37,6 +37,11 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   uint64_t bytes_built = 0;
   uint64_t keys_built = 0;
 
+  // Filters that RocksDB read from their tables, and their bytes: with the
+  // table, or whenever a lookup does not find them in the block cache.
+  uint64_t filters_loaded = 0;
+  uint64_t bytes_loaded = 0;
+
   // Keys looked up in filters, and those of them that the filters rejected.
   // Exact. Each negative saves a read of a data block.
   uint64_t lookups = 0;

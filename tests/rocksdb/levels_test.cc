@@ -481,6 +481,41 @@ TEST(FilterMemoryTest, WithoutTheListenerItIsRefused) {
   EXPECT_EQ(db.Option("filter_memory"), "100kB");
 }
 
+uint64_t OnDisk(const TestDb& db) {
+  const std::string json = RocksDBFilterLevelsJson();
+  const std::string path = "\"path\":\"" + db.path() + "\"";
+  const std::string field = "\"on_disk\":";
+  const size_t at = json.find(field, json.find(path));
+  EXPECT_NE(at, std::string::npos) << json;
+  return std::stoull(json.substr(at + field.size()));
+}
+
+// RocksDB tells a listener of neither.
+TEST(FilterMemoryTest, OnDiskFollowsDroppedFamiliesAndCompactFiles) {
+  Options options = SmallTrees();
+  AddRocksDBFiltersOrThrow(WithMemory(50'000), &options, &options);
+  TestDb db(options);
+  ColumnFamilyHandle* const second = db.NewFamily(options, "second");
+  for (uint64_t i = 0; i < 5'000; ++i) {
+    db.Put(Scattered(i));
+    db.Put(Scattered(i), "value", second);
+  }
+  ASSERT_OK(db->Flush({}, second));
+  db.Flush();
+  WaitForCompactions(db);
+  EXPECT_EQ(OnDisk(db), FilterBytes(db) + FilterBytes(db, second));
+  rocksdb::ColumnFamilyMetaData tree;
+  db->GetColumnFamilyMetaData(&tree);
+  for (const auto& level : tree.levels) {
+    if (level.level == 0 || level.files.empty()) continue;
+    ASSERT_OK(db->CompactFiles({}, {level.files.front().name}, level.level));
+    EXPECT_EQ(OnDisk(db), FilterBytes(db) + FilterBytes(db, second));
+  }
+  ASSERT_OK(db->DropColumnFamily(second));
+  db.CloseFamily(second);
+  EXPECT_EQ(OnDisk(db), FilterBytes(db));
+}
+
 // Only hits, then misses: the last run loses its bits when it is rewritten, and
 // gets them back.
 TEST(UseTest, BitsFollowTheLookups) {

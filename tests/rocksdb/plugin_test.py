@@ -264,7 +264,7 @@ class StatisticsFile(InAFolder):
         text = (self.folder / "relative.prom").read_text()
         self.assertEqual(re.sub(METRIC, "", text), "")
         names = re.findall("# HELP (\\S+)", text)
-        self.assertEqual((len(names), len(set(names))), (11, 11))
+        self.assertEqual((len(names), len(set(names))), (13, 13))
         samples = [line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#"]
         values = {name: float(value) for name, value in samples}
         self.assertEqual(len(values), len(samples))
@@ -306,6 +306,47 @@ class StatisticsFile(InAFolder):
         self.counted(self.folder / "out.%p.json")
         (name,) = self.names("out*")
         self.assertRegex(name, r"^out\.\d+\.json$")
+
+    def test_files_of_several_processes_for_the_node_exporter(self):
+        """No two files of a folder have the same series; the file of a process
+        ends with it, and that of a killed one with the next start."""
+        name = self.folder / "deltabloom-%p.prom"
+        (self.folder / "deltabloom-2147483647.prom").write_text("of a process that does not run\n")
+        (self.folder / "deltabloom-1.prom").write_text("of one that does\n")
+        (self.folder / "deltabloom-x.prom").write_text("of no process\n")
+        running = []
+        for number in range(2):
+            self.db = self.folder / f"db{number}"
+            running.append(subprocess.Popen(
+                self.db_bench("deltabloom:10:auto:levels", "fillseq,flush,readrandom")
+                + ["--reads=1000000000", "--duration=60"],
+                env=dict(os.environ, LD_PRELOAD=PRELOAD, DELTABLOOM_STATISTICS=str(name),
+                         DELTABLOOM_STATISTICS_SECONDS="1"),
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))  # fmt: skip
+            self.addCleanup(running[-1].wait)
+            self.addCleanup(running[-1].kill)
+        paths = [self.folder / f"deltabloom-{process.pid}.prom" for process in running]
+        deadline = time.monotonic() + 50
+        while not all(path.exists() for path in paths) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        others = ["deltabloom-1.prom", "deltabloom-x.prom"]
+        self.assertEqual(self.names("*.prom"), sorted([path.name for path in paths] + others))
+        series = []
+        for process, path in zip(running, paths):
+            text = path.read_text()
+            self.assertEqual(re.sub(METRIC, "", text), "")
+            samples = [line.rsplit(" ", 1)[0] for line in text.splitlines() if line[0] != "#"]
+            for sample in samples:
+                self.assertIn(f'{{process="{process.pid}",', sample)
+            series += samples
+        self.assertGreater(len(series), 20)
+        self.assertEqual(len(series), len(set(series)))
+        for process in running:
+            process.kill()
+            process.wait()
+        result = self.counted(name, num=100)
+        self.assertEqual(self.ours(result), [])
+        self.assertEqual(self.names("*.prom"), others)
 
     def test_programs_without_a_policy_write_nothing(self):
         out = self.folder / "out.json"

@@ -280,6 +280,8 @@ RocksDBFilterStatistics Example() {
   six.filters_built = 2;
   six.bytes_built = 2500;
   six.keys_built = 2000;
+  six.filters_loaded = 3;
+  six.bytes_loaded = 3750;
   six.negatives = 999;
   six.expected_false_positives = 1;
   RocksDBFilterRow foreign = LookedUp(-1, "rocksdb", 0, 0, 0, 0);
@@ -294,12 +296,14 @@ TEST(StatisticsTextTest, Json) {
             "{\"version\":\"0.1.0\",\"seconds\":12.5,\"rows\":["
             "{\"level\":6,\"layout\":\"compact\",\"filters_built\":2,"
             "\"bytes_built\":2500,\"keys_built\":2000,\"filters_open\":1,"
-            "\"bytes_open\":1250,\"keys_open\":1000,\"lookups\":1001,"
+            "\"bytes_open\":1250,\"keys_open\":1000,\"filters_loaded\":3,"
+            "\"bytes_loaded\":3750,\"lookups\":1001,"
             "\"negatives\":999,\"expected_false_positives\":1,"
             "\"false_positive_rate\":0.001},"
             "{\"level\":null,\"layout\":\"rocksdb\",\"filters_built\":0,"
             "\"bytes_built\":0,\"keys_built\":0,\"filters_open\":3,"
-            "\"bytes_open\":0,\"keys_open\":0,\"lookups\":18446744073709551615,"
+            "\"bytes_open\":0,\"keys_open\":0,\"filters_loaded\":0,"
+            "\"bytes_loaded\":0,\"lookups\":18446744073709551615,"
             "\"negatives\":0,\"expected_false_positives\":null,"
             "\"false_positive_rate\":null}],"
             "\"advice\":[]}");
@@ -318,6 +322,8 @@ TEST(StatisticsTextTest, Prometheus) {
         "deltabloom_filters_built_bytes_total" + six + "2500",
         std::string("# TYPE deltabloom_filters_open gauge"),
         "deltabloom_filters_open" + unknown + "3",
+        "deltabloom_filters_loaded_total" + six + "3",
+        "deltabloom_filters_loaded_bytes_total" + six + "3750",
         "deltabloom_filter_lookups_total" + unknown + "18446744073709551615",
         "deltabloom_filter_negatives_total" + six + "999",
         "deltabloom_filter_expected_false_positives_total" + six + "1"}) {
@@ -329,18 +335,17 @@ TEST(StatisticsTextTest, Prometheus) {
 }
 
 TEST(StatisticsTextTest, Text) {
-  EXPECT_EQ(
-      Example().ToText(),
-      "Filters, by the level their tables were written for, 12 s; false "
-      "positives as expected:\n"
-      "level    layout   open     MB  keys  bits/key  built               "
-      "lookups  negatives  false positives       %\n"
-      "6        compact     1  0.001  1000     10.00      2                  "
-      "1001        999              1.0  0.1000\n"
-      "unknown  rocksdb     3  0.000     0         -      0  "
-      "18446744073709551615          0                -       -\n"
-      "all                  4  0.001  1000     10.00      2                  "
-      "1000        999              1.0  0.1000\n");
+  EXPECT_EQ(Example().ToText(),
+            "Filters, by the level their tables were written for, 12 s; false "
+            "positives as expected:\n"
+            "level    layout   open     MB  keys  bits/key  built  loaded      "
+            "         lookups  negatives  false positives       %\n"
+            "6        compact     1  0.001  1000     10.00      2       3      "
+            "            1001        999              1.0  0.1000\n"
+            "unknown  rocksdb     3  0.000     0         -      0       0  1844"
+            "6744073709551615          0                -       -\n"
+            "all                  4  0.001  1000     10.00      2       3      "
+            "            1000        999              1.0  0.1000\n");
 }
 
 // Levels 4, 5 and 6 of a tree that grows tenfold per level, with the same
@@ -411,6 +416,59 @@ TEST(StatisticsAdviceTest, BitsOfBloomFiltersCountForLess) {
 
 // No advice about what would not matter or is not known, nor where rates are in
 // proportion to keys.
+// 100,000 keys that filters of 3 MB rejected, loaded for every tenth of them.
+TEST(StatisticsAdviceTest, FiltersThatAreReadAgainAndAgain) {
+  RocksDBFilterStatistics statistics;
+  statistics.seconds = 100;
+  RocksDBFilterRow row = LookedUp(6, "compact", 2.4e6, 10, 1e5, 0);
+  row.filters_loaded = 10'001;
+  row.bytes_loaded = 10'001 * row.bytes_open;
+  statistics.rows = {row};
+  const std::string line =
+      "filters are read again and again: 30000.0 MB, 300.0 kB for each key "
+      "that they rejected, which saved a data block (4 kB by default). A "
+      "filter has 3000.0 kB; a partition";
+  ASSERT_EQ(statistics.Advice().size(), 1u);
+  EXPECT_CONTAINS(statistics.Advice()[0], line);
+  EXPECT_CONTAINS(statistics.ToText(), line);
+  EXPECT_CONTAINS(statistics.ToJson(), line);
+  // Each once: when its table was opened, or after it was built.
+  RocksDBFilterRow& once = statistics.rows[0];
+  once.filters_loaded = 1;
+  once.bytes_loaded = once.bytes_open;
+  EXPECT_TRUE(statistics.Advice().empty());
+  once.bytes_built = 10'000 * once.bytes_open;
+  once.bytes_loaded = 10'001 * once.bytes_open;
+  EXPECT_TRUE(statistics.Advice().empty());
+}
+
+// Through a block cache that holds less than the filters.
+TEST(StatisticsTest, LoadsAreCounted) {
+  for (const bool cached : {false, true}) {
+    const PolicyPtr policy = Deltabloom();
+    TestDb db(policy, false, [&](Options*, BlockBasedTableOptions* table) {
+      table->cache_index_and_filter_blocks = cached;
+      table->block_cache = rocksdb::NewLRUCache(3'000, 0);
+    });
+    for (int i = 0; i < 4; ++i) db.Load(1000 * i, 1000 * (i + 1));
+    db.Reopen();
+    ASSERT_TRUE(ResetRocksDBFilterStatistics(*policy));
+    for (int round = 0; round < 10; ++round) {
+      for (int i = 0; i < 4; ++i) db.ExpectFiltered(1000 * i, 1000 * i + 10);
+    }
+    RocksDBFilterStatistics now;
+    ASSERT_TRUE(GetRocksDBFilterStatistics(*policy, &now));
+    const RocksDBFilterRow total = now.Total();
+    if (cached) {
+      EXPECT_GE(total.filters_loaded, 30u);
+      EXPECT_EQ(total.bytes_loaded % total.filters_loaded, 0u);
+    } else {
+      EXPECT_EQ(total.filters_loaded, 0u);
+      EXPECT_EQ(total.bytes_loaded, 0u);
+    }
+  }
+}
+
 TEST(StatisticsAdviceTest, SilentWhereFiguresDoNotCarryIt) {
   EXPECT_TRUE(UniformTree(100).Advice().empty());  // less than a read a second
   EXPECT_TRUE(RocksDBFilterStatistics().Advice().empty());

@@ -13,6 +13,17 @@ constexpr double kPlannedMemory = 0.97;
 
 }  // namespace
 
+uint64_t FilterBytesOnDisk(const DatabaseTrees& trees) {
+  double bits = 0;
+  for (const auto& [name, family] : trees.families) {
+    bits += family.bits.FilterBits(0);
+    for (const uint64_t file : family.deleted) {
+      bits -= std::max(family.bits.Find(file).facts.filter_bits, 0.0);
+    }
+  }
+  return static_cast<uint64_t>(std::max(bits, 0.0) / 8);
+}
+
 Memory MemoryOf(const DatabaseTrees& trees, double unknown) {
   Memory memory;
   for (const auto& [name, family] : trees.families) {

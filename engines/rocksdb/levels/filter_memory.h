@@ -21,10 +21,10 @@ struct Memory {
 
   // What the families with filter_memory have together, in bits.
   double Shared() const { return 8 * static_cast<double>(asked) - other_bits; }
-  uint64_t Bytes() const {
-    return static_cast<uint64_t>(std::max(bits + other_bits, 0.0) / 8);
-  }
 };
+
+// The bytes of all filters on disk whose sizes are known.
+uint64_t FilterBytesOnDisk(const DatabaseTrees& trees);
 
 // Filters of unknown size have `unknown` bits per key.
 Memory MemoryOf(const DatabaseTrees& trees, double unknown);

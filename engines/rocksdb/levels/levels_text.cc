@@ -89,8 +89,8 @@ std::string RocksDBFilterLevelsPrometheus() {
     const std::string metric = "deltabloom_filter_memory_bytes" + database;
     const internal::Memory of = internal::MemoryOf(*trees, 0);
     memory += metric + ",which=\"asked\"} " + std::to_string(of.asked) + "\n" +
-              metric + ",which=\"on_disk\"} " + std::to_string(of.Bytes()) +
-              "\n";
+              metric + ",which=\"on_disk\"} " +
+              std::to_string(internal::FilterBytesOnDisk(*trees)) + "\n";
     for (const auto& [family_name, family] : trees->families) {
       for (const auto& [origin, share] : family.use.use()) {
         use += "deltabloom_absent_lookups_ratio" + database +
@@ -118,7 +118,7 @@ std::string RocksDBFilterLevelsJson() {
     const internal::Memory memory = internal::MemoryOf(*trees, 0);
     json.Key("filter_memory").BeginObject().Key("asked");
     memory.asked == 0 ? json.Literal("null") : json.Number(memory.asked);
-    json.Key("on_disk").Number(memory.Bytes()).EndObject();
+    json.Key("on_disk").Number(internal::FilterBytesOnDisk(*trees)).EndObject();
     json.Key("column_families").BeginArray();
     for (const auto& [family_name, family] : trees->families) {
       internal::WriteFamily(family_name, family, &json);

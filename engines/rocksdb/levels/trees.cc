@@ -221,6 +221,7 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
       tables.push_back({file.file_number, level, n});
     });
     family.bits.SetTree(tables);
+    family.deleted.clear();
     TreeLimits limits = trees->limits[metadata.name];
     limits.base *= family.bits.keys() / std::max(bytes, 1.0);
     family.bits.SetLimits(limits);
@@ -379,6 +380,7 @@ class TreeListener final : public rocksdb::EventListener {
       for (auto& [name, family] : trees->families) {
         if (family.bits.Find(file).level >= 0) {
           trees->changed_silently = true;
+          family.deleted.insert(file);
         } else {
           family.bits.Forget(file);
         }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,6 +44,9 @@ struct FamilyTree {
   uint64_t seen_memory = 0;    // as its policy had it when last called
   Layout layout = Layout::kClassic;
   std::map<int, LastTable> given;  // by origin
+  // Tables of the tree that were deleted since it was read, as those of a
+  // column family that was dropped.
+  std::set<uint64_t> deleted;
 };
 
 struct DatabaseTrees {

@@ -1,6 +1,7 @@
 // Registers the policy when this shared object is loaded, which the preloaded
 // plugin does before main, and writes the file of DELTABLOOM_STATISTICS.
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +16,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "deltabloom/c.h"
@@ -53,11 +56,63 @@ bool WriteWhole(const std::string& path, const std::string& text) {
   return close(file) == 0 && written;
 }
 
+constexpr std::string_view kProcess = "%p";
+
+// `text` with the first kProcess replaced by the process number.
+std::string ForProcess(std::string text, pid_t process) {
+  const size_t at = text.find(kProcess);
+  if (at == text.npos) return text;
+  return text.replace(at, kProcess.size(), std::to_string(process));
+}
+
+// Removes the files that `path`, with kProcess in its name, had in processes
+// that do not run any more, which were killed before they could.
+void RemoveStaleFiles(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  const size_t at = name.find(kProcess);
+  if (at == name.npos) return;
+  std::error_code ignored;
+  std::filesystem::directory_iterator files(path.parent_path(), ignored);
+  for (; files != std::filesystem::directory_iterator();
+       files.increment(ignored)) {
+    const std::string other = files->path().filename().string();
+    if (other.size() + kProcess.size() <= name.size()) continue;
+    const size_t digits = other.size() + kProcess.size() - name.size();
+    pid_t process = 0;
+    if (at > other.size() || !ParseNumber(other.substr(at, digits), &process) ||
+        process <= 0 || ForProcess(name, process) != other) {
+      continue;
+    }
+    if (kill(process, 0) != 0 && errno == ESRCH) unlink(files->path().c_str());
+  }
+}
+
+// For files of several processes that one Prometheus reads: each sample gets
+// the process number as its first label.
+std::string WithProcessLabel(const std::string& text) {
+  const std::string label = "{process=\"" + std::to_string(getpid()) + "\",";
+  std::string labelled;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin) + 1;
+    if (text[begin] == '#') {
+      labelled.append(text, begin, end - begin);
+    } else {
+      const size_t brace = text.find('{', begin);  // every sample has labels
+      labelled.append(text, begin, brace - begin);
+      labelled += label;
+      labelled.append(text, brace + 1, end - brace - 1);
+    }
+    begin = end;
+  }
+  return labelled;
+}
+
 class StatisticsFile {
  public:
   StatisticsFile(std::string path, bool json, uint32_t seconds)
       : path_(std::move(path)),
         json_(json),
+        is_of_process_(!json && path_.find(kProcess) != path_.npos),
         seconds_(seconds),
         due_(NowSeconds() + seconds) {}
 
@@ -75,19 +130,18 @@ class StatisticsFile {
     // After a fork, the child's counters are the parent's.
     if (!CountsInThisProcess()) return;
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (ended_) return;
     try {
       const std::unique_ptr<char, decltype(&std::free)> text(
           deltabloom_rocksdb_statistics(json_ ? "json" : "prometheus", nullptr),
           std::free);
       if (text == nullptr) return;
-      const std::string process = std::to_string(getpid());
-      std::string path = path_;
-      for (size_t at; (at = path.find("%p")) != std::string::npos;) {
-        path.replace(at, 2, process);
-      }
-      const std::string whole = path + "." + process + ".tmp";
-      const bool written =
-          WriteWhole(whole, text.get() + std::string(json_ ? "\n" : ""));
+      const std::string path = ForProcess(path_, getpid());
+      const std::string whole = path + "." + std::to_string(getpid()) + ".tmp";
+      std::string lines = text.get();
+      if (json_) lines += '\n';
+      if (is_of_process_) lines = WithProcessLabel(lines);
+      const bool written = WriteWhole(whole, lines);
       if (written && std::rename(whole.c_str(), path.c_str()) == 0) {
         failed_ = false;
         return;
@@ -103,12 +157,24 @@ class StatisticsFile {
     }
   }
 
+  // At the end of the program. Prometheus would take a file that stays for a
+  // process that runs.
+  void WriteLast() {
+    if (!is_of_process_) return Write();
+    if (!CountsInThisProcess()) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ended_ = true;
+    WithoutThrowing([&] { unlink(ForProcess(path_, getpid()).c_str()); });
+  }
+
  private:
   const std::string path_;
   const bool json_;
+  const bool is_of_process_;  // Prometheus' text, with kProcess in its name
   const uint32_t seconds_;
   std::atomic<int64_t> due_;  // seconds of the steady clock
   std::mutex mutex_;
+  bool ended_ = false;   // the file was removed
   bool failed_ = false;  // and said so, since a write went well
 };
 
@@ -148,7 +214,8 @@ void StartStatisticsFile() {
     if (seconds != 0) {
       lookup_tick = [] { statistics_file->WriteIfDue(); };
     }
-    std::atexit([] { statistics_file->Write(); });
+    if (!json) RemoveStaleFiles(std::filesystem::absolute(path));
+    std::atexit([] { statistics_file->WriteLast(); });
   } catch (const std::exception& failure) {
     Complain(std::string(kFileVariable) + ": " + failure.what());
   }

@@ -294,6 +294,7 @@ OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
     expected_[0] = rate / (1 - rate);
   }
   group_->Count(FilterGroup::kOpen, 1, bytes_, keys_);
+  group_->CountLoaded(bytes_);
   Tick();
 }
 

@@ -115,6 +115,12 @@ inline constexpr RowField kRowFields[] = {
      "Bytes of the open filters."},
     {&RocksDBFilterRow::keys_open, false, "keys_open", "filters_open_keys",
      "Keys of the open filters, estimated from their bits or their shape."},
+    {&RocksDBFilterRow::filters_loaded, true, "filters_loaded",
+     "filters_loaded_total",
+     "Filters read from their tables, again after each time that the block "
+     "cache dropped them."},
+    {&RocksDBFilterRow::bytes_loaded, true, "bytes_loaded",
+     "filters_loaded_bytes_total", "Bytes of the filters read."},
     {&RocksDBFilterRow::lookups, true, "lookups", "filter_lookups_total",
      "Lookups of keys in filters."},
     {&RocksDBFilterRow::negatives, true, "negatives", "filter_negatives_total",
@@ -154,14 +160,20 @@ struct FilterGroup {
 
   // The places in `filters` of the numbers of filters, their bytes and keys.
   enum First : uint8_t { kBuilt = 0, kOpen = 3 };
+  static constexpr int kLoaded = 6;  // the number and the bytes
   void Count(First first, uint64_t count, uint64_t bytes, uint64_t keys) {
     filters[first].fetch_add(count, std::memory_order_relaxed);
     filters[first + 1].fetch_add(bytes, std::memory_order_relaxed);
     filters[first + 2].fetch_add(keys, std::memory_order_relaxed);
   }
 
+  void CountLoaded(uint64_t bytes) {
+    filters[kLoaded].fetch_add(1, std::memory_order_relaxed);
+    filters[kLoaded + 1].fetch_add(bytes, std::memory_order_relaxed);
+  }
+
   const uint32_t slot = NewLookupSlot();  // of its lookups
-  std::atomic<uint64_t> filters[6] = {};  // the first of kRowFields
+  std::atomic<uint64_t> filters[8] = {};  // the first of kRowFields
 };
 
 using FilterRows = std::map<FilterClass, RocksDBFilterRow>;

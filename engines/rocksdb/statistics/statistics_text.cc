@@ -53,6 +53,7 @@ std::vector<std::string> TextOfRow(const Row& row, const std::string& level) {
           std::to_string(row.keys_open),
           row.keys_open == 0 ? "-" : NumberText(row.BitsPerKey(), 2),
           std::to_string(row.filters_built),
+          std::to_string(row.filters_loaded),
           std::to_string(row.lookups),
           std::to_string(row.negatives),
           row.rate_known ? NumberText(row.expected_false_positives, 1) : "-",
@@ -68,6 +69,10 @@ constexpr double kLeastBits = 0.5;   // per key
 constexpr double kMostBits = 24;
 // Below, compact is mostly its fallback.
 constexpr double kLeastKeysPerFilter = 1000;
+
+// The default of BlockBasedTableOptions::block_size and metadata_block_size,
+// before compression.
+constexpr double kBlockBytes = 4096;
 
 // A row whose filters could have other bits per key.
 struct Share {
@@ -167,6 +172,31 @@ void AddCompact(const std::vector<Share>& shares,
   }
 }
 
+// Filters that are dropped from the block cache and read again. What is open,
+// and what was built, had to be read once; the rest is taken for repetition.
+// A negative saves a data block.
+void AddLoads(const RocksDBFilterStatistics& statistics,
+              std::vector<std::string>* lines) {
+  const Row total = statistics.Total();
+  const auto loaded = static_cast<double>(total.bytes_loaded);
+  const double again = loaded - static_cast<double>(total.bytes_open) -
+                       static_cast<double>(total.bytes_built);
+  const auto negatives = static_cast<double>(total.negatives);
+  if (total.negatives < kLeastNegatives || again < kBlockBytes * negatives) {
+    return;
+  }
+  const double of_each = loaded / static_cast<double>(total.filters_loaded);
+  lines->push_back(
+      "filters are read again and again: " + NumberText(again / 1e6, 1) +
+      " MB, " + NumberText(again / negatives / 1e3, 1) +
+      " kB for each key that they rejected, which saved a data block (4 kB by "
+      "default). A filter has " +
+      NumberText(of_each / 1e3, 1) +
+      " kB; a partition of a partitioned filter has 4 kB by default. Or keep "
+      "filters in memory: cache_index_and_filter_blocks=false, a larger block "
+      "cache, or filter_memory of what it can hold");
+}
+
 }  // namespace
 
 double RocksDBFilterRow::FalsePositiveRate() const {
@@ -228,8 +258,8 @@ std::string RocksDBFilterStatistics::ToPrometheus() const {
 
 std::string RocksDBFilterStatistics::ToText() const {
   std::vector<std::vector<std::string>> lines = {
-      {"level", "layout", "open", "MB", "keys", "bits/key", "built", "lookups",
-       "negatives", "false positives", "%"}};
+      {"level", "layout", "open", "MB", "keys", "bits/key", "built", "loaded",
+       "lookups", "negatives", "false positives", "%"}};
   for (const Row& row : rows) lines.push_back(TextOfRow(row, LevelText(row)));
   const Row total = Total();
   lines.push_back(TextOfRow(total, "all"));
@@ -243,6 +273,7 @@ std::string RocksDBFilterStatistics::ToText() const {
 std::vector<std::string> RocksDBFilterStatistics::Advice() const {
   const std::vector<Share> shares = SharesOf(*this);
   std::vector<std::string> lines;
+  AddLoads(*this, &lines);
   AddOtherBits(shares, &lines);
   AddCompact(shares, &lines);
   return lines;
