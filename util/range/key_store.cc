@@ -21,7 +21,7 @@ bool KeyStore::Add(std::string_view key, size_t shared) {
     }
     CountSharedBits(key, shared);
   }
-  NoteBytes(key);
+  NoteBytes(key, shared);
   const size_t kept = std::min(key.size(), kMaxCutBytes);
   shared = std::min(shared, kept);
   if (chunks_.empty() || chunks_.back().size > kLastRecordAt) {
@@ -63,7 +63,7 @@ std::string_view KeyStore::First() const {
   return {record + kRecordHeader, LoadFixed32(record) >> 16};
 }
 
-void KeyStore::NoteBytes(std::string_view key) {
+void KeyStore::NoteBytes(std::string_view key, size_t shared) {
   if (size_ == 0) {
     one_width_ = key.size() <= kMaxWidth;
     if (one_width_) least_.assign(key.begin(), key.end());
@@ -73,7 +73,8 @@ void KeyStore::NoteBytes(std::string_view key) {
   if (!one_width_ || !may_be_numbers_) return;
   unsigned char* const least = least_.data();
   unsigned char* const most = most_.data();
-  for (size_t i = 0; i < key.size(); ++i) {
+  // The shared bytes are those of the last key.
+  for (size_t i = shared; i < key.size(); ++i) {
     least[i] = std::min(least[i], ByteAt(key, i));
     most[i] = std::max(most[i], ByteAt(key, i));
   }

@@ -105,7 +105,7 @@ class KeyStore {
   };
 
   void CountSharedBits(std::string_view key, size_t shared);
-  void NoteBytes(std::string_view key);
+  void NoteBytes(std::string_view key, size_t shared);
 
   // For each key the shared bytes and the size of the rest, in two bytes each,
   // and the rest.
