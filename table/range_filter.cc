@@ -6,7 +6,6 @@
 
 #include "util/json.h"
 #include "util/range/range_part.h"
-#include "util/range/range_part.h"
 
 namespace deltabloom {
 

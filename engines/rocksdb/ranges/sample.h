@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "util/range/range_part.h"
 #include "util/range/cut.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom::internal {
 
