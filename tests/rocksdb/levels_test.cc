@@ -2,6 +2,8 @@
 // OPTIONS files, several column families, existing databases; and what it knows
 // of the trees of a process.
 #include <atomic>
+#include <cstdlib>
+#include <iostream>
 #include <thread>
 
 #include "engines/rocksdb/levels/trees.h"
@@ -458,14 +460,47 @@ TEST(FilterMemoryTest, TwoFamiliesShareItAndTheSmallestTotalCounts) {
   }
 }
 
-TEST(FilterMemoryTest, WithoutTheListenerItIsRefused) {
+// In a new process, which has not made the listener yet.
+TEST(FilterMemoryDeathTest, WithoutTheListenerItIsRefused) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto open = [] {
+    const Options options =
+        WithPolicy(NewRocksDBFilterPolicyOrThrow(WithMemory(100'000)));
+    if (!CheckRocksDBFilters(options)) std::exit(1);
+    std::cerr << TestDb().TryOpen(options).ToString();
+    std::exit(0);
+  };
+  EXPECT_EXIT(open(), ::testing::ExitedWithCode(0),
+              "Invalid argument: deltabloom: filter_memory needs its listener: "
+              "add listeners=deltabloom");
+}
+
+// As programs open checkpoints and backups.
+TEST(FilterMemoryTest, WithListenersClearedTablesGetMinBitsPerKey) {
+  RocksDBFilterOptions filters = WithMemory(100'000);
+  filters.layout = Layout::kCompact;
+  Options options = SmallTrees();
+  AddRocksDBFiltersOrThrow(filters, &options, &options);
+  TestDb db(options);
+  db.Load(0, 2000);
+  options = db.Loaded();
+  options.listeners.clear();
+  db.Open(options);
+  db.ExpectFiltered(0, 2000);
+  db.Rewrite();
+  EXPECT_NEAR(8 * FilterBytes(db) / 2000, filters.min_bits_per_key, 0.2);
+  EXPECT_EQ(CountIn(db.Log(), kWhatToAdd), 1);
+  EXPECT_CONTAINS(db.Log(),
+                  "filter_memory is not kept without its listener: all tables "
+                  "get min_bits_per_key; add listeners=deltabloom");
+}
+
+TEST(FilterMemoryTest, IsKeptThroughOptionsFilesAndOddNames) {
   const PolicyPtr policy = NewRocksDBFilterPolicyOrThrow(WithMemory(100'000));
   Options options = WithPolicy(policy);
   const Options of_another_database =
       WithPolicy(NewRocksDBFilterPolicyOrThrow(WithMemory(200'000)));
   TestDb db;
-  EXPECT_CONTAINS(db.TryOpen(options).ToString(),
-                  "filter_memory needs its listener: add listeners=deltabloom");
   EXPECT_TRUE(CheckRocksDBFilters(options));
   EXPECT_TRUE(CheckRocksDBFilters(of_another_database));
   options.listeners.push_back(NewRocksDBFilterListener());

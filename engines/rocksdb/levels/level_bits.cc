@@ -203,6 +203,7 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
 std::string MemoryProblem(const rocksdb::DBOptions& db,
                           uint64_t filter_memory) {
   if (filter_memory == 0 || HasTreeListener(db.listeners)) return {};
+  if (TreeListenerWasMade()) return {};
   return "filter_memory needs its listener: add listeners=deltabloom to the "
          "DBOptions of the OPTIONS file, or NewRocksDBFilterListener() to "
          "DBOptions::listeners";

@@ -52,7 +52,9 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
                      std::string* problem);
 
 // The problem with a policy of filter_memory in a database without its
-// listener; empty if there is none.
+// listener; empty if there is none. A process that has made the listener may
+// leave it out, as programs that open checkpoints and backups with the
+// listeners cleared: tables get UniformBitsFor().
 std::string MemoryProblem(const rocksdb::DBOptions& db, uint64_t filter_memory);
 
 }  // namespace deltabloom::internal

@@ -1,6 +1,7 @@
 #include "engines/rocksdb/levels/trees.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <utility>
 
@@ -30,6 +31,8 @@ constexpr double kBytesPerKey = 40;
 using Registry = std::map<std::string, std::shared_ptr<DatabaseTrees>>;
 
 thread_local std::optional<TableAnnouncement> announced;
+
+std::atomic<bool> listener_was_made{false};
 
 }  // namespace
 
@@ -399,8 +402,11 @@ class TreeListener final : public rocksdb::EventListener {
 }  // namespace
 
 std::unique_ptr<rocksdb::EventListener> NewTreeListener() {
+  listener_was_made = true;
   return std::make_unique<TreeListener>();
 }
+
+bool TreeListenerWasMade() { return listener_was_made; }
 
 void ReadTree(DB* db) {
   {

@@ -44,8 +44,9 @@ struct FamilyTree {
   uint64_t seen_memory = 0;    // as its policy had it when last called
   Layout layout = Layout::kClassic;
   std::map<int, LastTable> given;  // by origin
-  // Tables of the tree that were deleted since it was read, as those of a
-  // column family that was dropped.
+  // Tables of the tree that were deleted since it was read: those of a dropped
+  // column family, or replaced by CompactFiles. Until it is read again they
+  // stay in it, as it lacks the tables that replaced them.
   std::set<uint64_t> deleted;
 };
 
@@ -97,6 +98,8 @@ std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family);
 // A listener, without a state of its own: any number may listen to a database.
 // Nothing throws into RocksDB. Throws std::bad_alloc.
 std::unique_ptr<rocksdb::EventListener> NewTreeListener();
+// Whether this process has made one.
+bool TreeListenerWasMade();
 // What the listener knows of a database after its first event.
 void ReadTree(rocksdb::DB* db);
 // Whether one of them is such a listener.

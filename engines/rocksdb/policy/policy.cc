@@ -33,6 +33,11 @@ constexpr char kNoListener[] =
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
+constexpr char kNoListenerForTotal[] =
+    "filter_memory is not kept without its listener: all tables get "
+    "min_bits_per_key; add listeners=deltabloom to the DBOptions of the "
+    "OPTIONS file, or NewRocksDBFilterListener() to DBOptions::listeners";
+
 constexpr char kNoTree[] =
     "the bits per key are uniform until the first flush or compaction, which "
     "tells the tree to the listener: recovery and CompactFiles do not. Call "
@@ -426,10 +431,9 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
                                 const std::string& line) {
         if (applies) lines.emplace_back(level, line);
       };
-      add(no_listener, Level::WARN_LEVEL, kNoListener);
-      add(no_listener && options.filter_memory != 0, Level::ERROR_LEVEL,
-          "filter_memory is not kept without the listener: all tables get "
-          "min_bits_per_key");
+      const bool has_total = options.filter_memory != 0;
+      add(no_listener && !has_total, Level::WARN_LEVEL, kNoListener);
+      add(no_listener && has_total, Level::WARN_LEVEL, kNoListenerForTotal);
       add(!live_.ignored.empty(), Level::WARN_LEVEL, live_.ignored);
       add(!live_.error.empty(), Level::ERROR_LEVEL,
           "not as it was set: " + live_.error);

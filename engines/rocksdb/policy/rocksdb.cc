@@ -54,6 +54,12 @@ bool NeedsListener(const RocksDBFilterOptions& options) {
   return options.allocation == RocksDBAllocation::kLevels;
 }
 
+// Stands for the listener where only the policy is checked.
+class StandInListener final : public EventListener {
+ public:
+  const char* Name() const override { return internal::kPolicyName; }
+};
+
 }  // namespace
 
 int internal::AddFactories(ObjectLibrary& library) {
@@ -127,7 +133,7 @@ bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
   return Catch(error, [&] {
     if (family.table_factory == nullptr) Require("there is no table factory");
     rocksdb::DBOptions db;  // a listener is not missing yet
-    db.listeners.push_back(internal::NewTreeListener());
+    db.listeners.push_back(std::make_shared<StandInListener>());
     const rocksdb::Status status =
         family.table_factory->ValidateOptions(db, family);
     if (!status.ok())
