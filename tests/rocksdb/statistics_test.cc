@@ -414,8 +414,6 @@ TEST(StatisticsAdviceTest, BitsOfBloomFiltersCountForLess) {
   }
 }
 
-// No advice about what would not matter or is not known, nor where rates are in
-// proportion to keys.
 // 100,000 keys that filters of 3 MB rejected, loaded for every tenth of them.
 TEST(StatisticsAdviceTest, FiltersThatAreReadAgainAndAgain) {
   RocksDBFilterStatistics statistics;
@@ -469,6 +467,8 @@ TEST(StatisticsTest, LoadsAreCounted) {
   }
 }
 
+// No advice about what would not matter or is not known, nor where rates are in
+// proportion to keys.
 TEST(StatisticsAdviceTest, SilentWhereFiguresDoNotCarryIt) {
   EXPECT_TRUE(UniformTree(100).Advice().empty());  // less than a read a second
   EXPECT_TRUE(RocksDBFilterStatistics().Advice().empty());
