@@ -467,7 +467,7 @@ Bounds Table::DrawEmpty(const ScanKind& kind, Random* random) const {
 const std::vector<Workload>& Workloads() {
   static const auto& workloads = *new std::vector<Workload>{
       {"SecondaryIndex", {14, 4, 40}, Groups<IndexedHash, Eight>},
-      {"DenseIndex", {10, 3, 18}, Groups<IndexedNumber, Eight>},
+      {"DenseIndex", {10, 3, 44}, Groups<IndexedNumber, Eight>},
       {"MailFolders", {13, 4, 29}, Groups<MailFolder, Million>},
       {"UserOrderText", {15, 4, 23}, Groups<User, Order>},
       {"UserOrderIntegers", {12, 4, 17}, Groups<UserNumber, MillionBytes>},
@@ -484,13 +484,13 @@ const std::vector<Workload>& Workloads() {
       {"MixedSizes", {36, 36, 40}, MixedSizes},
       {"Uuids", {13, 4, 59}, Uuids},
       {"HostTime", {29, 15, 51}, HostTime},
-      {"Paths", {14, 5, 59}, Paths},
+      {"Paths", {19, 5, 59}, Paths},
       {"Integers", {100, 24, 100}, Integers},
       {"Series", {64, 19, 66}, Series},
       {"Composite", {7, 4, 59}, Composite},
       {"Metrics", {27, 14, 100}, Metrics},
       {"Decimals", {100, 100, 100}, Decimals},
-      {"Geohash", {10, 2, 61}, Geohash},
+      {"Geohash", {13, 2, 61}, Geohash},
       {"Varints", {23, 6, 33}, Varints},
       {"Words", {11, 5, 10}, Words},
   };

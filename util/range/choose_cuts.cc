@@ -17,16 +17,13 @@ namespace {
 // for samples, and what these leave. docs/design.md compares shares.
 constexpr double kShareOfKeys = 1.0 / 3;
 // A cut is added if without it this share more of the samples would pass: each
-// makes lookups slower, and most that bring less fit the samples by chance.
-constexpr double kLeastImprovement = 0.05;
+// makes building and lookups slower. docs/design.md compares shares.
+constexpr double kLeastImprovement = 0.1;
 // More bits are not bought once as few samples pass as pass a filter with two
 // bits more than there are per key.
 constexpr double kBitsBeyond = 2;
 // A filter of this many bits passes once in 16 million lookups.
 constexpr unsigned kMaxBits = 24;
-// Where a sample asks for kMaxPrefixesPerRange = 8 prefixes, the first 3 bits
-// reject hardly any; so bits are compared up to 4 at a time.
-constexpr unsigned kMostBitsAtOnce = 4;
 
 // The probability to pass, by the number of prefixes and bits.
 class PassingTable {
@@ -162,8 +159,8 @@ class Chooser {
 
   // Bytes of the filter of a cut.
   double Price(size_t candidate, unsigned bits);
-  // Divides bytes among the cuts of a set, beyond the bits that they have: step
-  // by step, to the one where a byte keeps the most samples from passing.
+  // Divides bytes among the cuts of a set, beyond the bits that they have: bit
+  // by bit, to the one where a byte keeps the most samples from passing.
   Division Divide(const std::vector<size_t>& set,
                   const std::vector<Pattern>& patterns, double bytes,
                   std::vector<unsigned> bits);
@@ -211,22 +208,20 @@ Chooser::Division Chooser::Divide(const std::vector<size_t>& set,
       for (size_t p = 0; p < patterns.size(); ++p) {
         by_prefixes[patterns[p].asks[i]] += passing[p];
       }
-      const unsigned has = bits[i];
-      for (unsigned more = 1; more <= kMostBitsAtOnce && has + more <= kMaxBits;
-           ++more) {
-        const double price = Price(set[i], has + more) - Price(set[i], has);
-        if (price > bytes) break;
-        double rejected = 0;
-        for (unsigned m = 1; m < by_prefixes.size(); ++m) {
-          rejected += by_prefixes[m] * (1 - rate(m, has + more) / rate(m, has));
-        }
-        // Sizes are rounded to words, so a bit can be free.
-        const double gain = rejected / std::max(price, 1.0 / 8);
-        if (gain <= best_gain) continue;
-        best = i;
-        best_bits = has + more;
-        best_gain = gain;
+      const unsigned more = bits[i] + 1;
+      if (more > kMaxBits) continue;
+      const double price = Price(set[i], more) - Price(set[i], bits[i]);
+      if (price > bytes) continue;
+      double rejected = 0;
+      for (unsigned m = 1; m < by_prefixes.size(); ++m) {
+        rejected += by_prefixes[m] * (1 - rate(m, more) / rate(m, bits[i]));
       }
+      // Sizes are rounded to words, so a bit can be free.
+      const double gain = rejected / std::max(price, 1.0 / 8);
+      if (gain <= best_gain) continue;
+      best = i;
+      best_bits = more;
+      best_gain = gain;
     }
     if (best_bits == 0) break;
     sum = 0;

@@ -116,6 +116,16 @@ std::string_view EndOf(const KeyStore& keys, std::string_view key) {
   return key.substr(0, std::min(size, kMaxCutBytes));
 }
 
+// The hash of the prefix of a key at this depth.
+uint64_t HashOfPrefix(const Cut& cut, std::string_view key, size_t bits) {
+  // Without a copy of the prefix where the key has all its bits.
+  if (8 * key.size() >= bits && key.size() >= 8) {
+    return Hash64OfBits(key.data(), bits);
+  }
+  char bytes[kMaxCutBytes];
+  return Hash64(PrefixOf(cut, key, bytes));
+}
+
 // The hashes of the distinct prefixes at the cut.
 HashList HashPrefixes(const KeyStore& keys, const Cut& cut) {
   constexpr size_t kNone = ~size_t{0};
@@ -125,12 +135,13 @@ HashList HashPrefixes(const KeyStore& keys, const Cut& cut) {
   uint64_t last = 0;
   for (KeyStore::Cursor cursor(keys); cursor.Next();) {
     if (cursor.shared_bits() >= depth) continue;
-    char bytes[kMaxCutBytes];
-    const std::string_view prefix = PrefixOf(cut, cursor.key(), bytes);
     depth = kNone;
-    if (prefix.empty()) continue;
-    depth = 8 * BeginOf(cut, cursor.key()) + cut.bits;
-    const uint64_t hash = Hash64(prefix);
+    const size_t begin = BeginOf(cut, cursor.key());
+    if (begin == std::string_view::npos) continue;
+    const size_t bits = 8 * begin + cut.bits;
+    if (bits > kMaxCutBits) continue;
+    depth = bits;
+    const uint64_t hash = HashOfPrefix(cut, cursor.key(), bits);
     if (hashes.size() == 0 || hash != last) hashes.Add(hash);
     last = hash;
   }
