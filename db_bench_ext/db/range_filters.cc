@@ -19,7 +19,9 @@ namespace {
 
 constexpr char kNone[] = "none";
 constexpr char kPrefixBloom[] = "rocksdb-bloom-prefix";
+#if ROCKSDB_MAJOR >= 9
 constexpr char kSegments[] = "rocksdb-segments";
+#endif
 constexpr char kOurs[] = "deltabloom-ranges";
 constexpr char kOursLearned[] = "deltabloom-ranges-learned";
 
