@@ -114,7 +114,7 @@ std::string Uuid(uint64_t group) {
     text += kDigits[byte >> 4 & 15];
     text += kDigits[byte & 15];
   }
-  for (const size_t at : {20, 16, 12, 8}) text.insert(at, "-");
+  for (const size_t at : {20u, 16u, 12u, 8u}) text.insert(at, "-");
   return text;
 }
 
