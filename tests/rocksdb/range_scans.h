@@ -138,7 +138,7 @@ inline const KeyShape kKeyShapes[] = {
        for (; text.size() >= 8; text.erase(0, 8)) {
          key += text.substr(0, 8) + '\xff';
        }
-       const auto size = static_cast<char>('\xf7' + text.size());
+       const auto size = static_cast<char>(0xf7 + text.size());
        text.resize(8);
        return key + text + size + BigEndianBytes(~n, 8);
      }},

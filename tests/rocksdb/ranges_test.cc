@@ -644,7 +644,7 @@ TEST(RangesLimitsTest, MaxTableBytes) {
     EXPECT_EQ(db.counted.Since().bytes_built, SizeOfProperty(db));
     EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
   }
-  for (const uint64_t most : {1, 100, 2000}) {
+  for (const uint64_t most : {1u, 100u, 2000u}) {
     options.max_table_bytes = most;
     RangesDb db(options);
     db.Load(0, 10'000);

@@ -30,7 +30,7 @@ def run(command, **options):
 
 class ScriptTest(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
 
     def path_with(self, tools):
         folder = self.folder / "bin"

@@ -16,8 +16,9 @@ namespace {
 // Of the bits, the share that what the keys suggest has for itself; the rest is
 // for samples, and what these leave. docs/design.md compares shares.
 constexpr double kShareOfKeys = 1.0 / 3;
-// A cut is added if without it this share more of the samples would pass: each
-// makes building and lookups slower. docs/design.md compares shares.
+// After the first one a cut is added if without it this share more of the
+// samples would pass: each makes building and lookups slower. docs/design.md
+// compares shares.
 constexpr double kLeastImprovement = 0.1;
 // More bits are not bought once as few samples pass as pass a filter with two
 // bits more than there are per key.
@@ -246,7 +247,8 @@ double Chooser::Spend(size_t first, size_t last, double bytes, bool deepest) {
     constexpr size_t kNone = ~size_t{0};
     size_t added = kNone;
     Division best_with;
-    best_with.passing = best.passing * (1 - kLeastImprovement);
+    const double least = set_.empty() ? 0 : kLeastImprovement;
+    best_with.passing = best.passing * (1 - least);
     had.push_back(0);
     std::vector<double> shares;  // of each pattern, how much passes so far
     for (const Pattern& pattern : patterns.Get()) {
