@@ -42,7 +42,8 @@ void ExpectAsWithoutFilters(RocksDBRanges* ranges,
                             const std::optional<std::string>& upper) {
   ReadOptions bounded = read;
   const Slice lower_slice = lower;
-  const Slice upper_slice = upper.value_or("");
+  const std::string upper_text = upper.value_or("");
+  const Slice upper_slice = upper_text;
   bounded.iterate_lower_bound = &lower_slice;
   if (upper.has_value()) bounded.iterate_upper_bound = &upper_slice;
   const std::unique_ptr<Iterator> model(make(bounded));
