@@ -5,7 +5,6 @@ failure.
 Usage: fault_test.py DELTABLOOM PLUGIN FAIL_CALL [unittest options]
 """
 
-import pathlib
 import shutil
 import sys
 import unittest
@@ -13,7 +12,7 @@ import unittest
 from databases import DatabaseTest, edit_options
 from preload import preloadable, run
 
-TOOL, PLUGIN, FAIL_CALL = sys.argv[1], preloadable(sys.argv[2]), pathlib.Path(sys.argv[3]).resolve()
+TOOL, PLUGIN, FAIL_CALL = sys.argv[1], preloadable(sys.argv[2]), preloadable(sys.argv[3])
 
 
 def contents(database):
