@@ -48,7 +48,7 @@ class SchemaKeys {
   uint64_t size() const { return keys_.size(); }
   const std::string& Key(uint64_t i) const { return keys_[i]; }
 
-  // Scan number i of those that find so many keys; they repeat from some
+  // Scan number i of those that find this number of keys; they repeat from some
   // number on.
   Scan ScanOf(Finds finds, uint64_t i) const;
 
