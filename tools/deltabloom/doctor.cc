@@ -2,7 +2,6 @@
 #include "tools/deltabloom/doctor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -11,15 +10,12 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <thread>
 #include <tuple>
 #include <utility>
 
-#include "table/sst/sst.h"
-#include "tools/deltabloom/manifest.h"
+#include "tools/deltabloom/database.h"
 #include "tools/deltabloom/program.h"
 #include "tools/deltabloom/reads.h"
-#include "tools/deltabloom/table_files.h"
 #include "util/cpu.h"
 #include "util/version.h"
 
@@ -67,164 +63,32 @@ struct GroupKey {
   }
 };
 
-struct DatabaseReport {
-  std::string path;
-  bool listed = false;  // false: nothing of the directory is known
-  OptionsFile options;
-  // By column family, of those that name a policy.
-  std::map<std::string, PolicyVerdict> verdicts;
+struct DatabaseReport : Database {
   std::map<GroupKey, TableGroup> groups;
   std::map<std::string, Reads> reads;  // by column family
-  uint64_t gone = 0;                   // tables that vanished meanwhile
-  uint64_t unused = 0;                 // tables that are not in the MANIFEST
-  uint64_t elsewhere = 0;              // tables in other directories, or lost
-  uint64_t unfinished = 0;             // tables that are being written
-  std::vector<std::string> problems;   // what could not be read; lines
 };
-
-// --- Reading a database. Nothing is written.
 
 // A filter that matches more than this share of the keys that it does not hold
 // saves less than half of the reads.
 constexpr double kMostKeys = 0.5;
 
-// Adds a table to the report, with its level from the MANIFEST, null if that is
-// not known. Returns what went wrong; nothing if the table is gone.
-std::string AddTable(const TableFile& table, const Manifest* manifest,
-                     DatabaseReport* report) {
-  const std::string error =
-      ReadTable(table.path, [&](const internal::SstSource& source) {
-        internal::SstFile file;
-        Check(internal::FindFilters(source, &file));
-        GroupKey key;
-        key.family = TextOf(file, "rocksdb.column.family.name");
-        if (manifest != nullptr) {
-          const LiveTable& live =
-              manifest->tables().at(NumberOfName(table.path));
-          key.level = static_cast<int>(std::min(live.level, 1000u));
-          key.family = manifest->FamilyName(live.family);
-        }
-        const auto verdict = report->verdicts.find(key.family);
-        const FilterUse use = FindFilterUse(source, file,
-                                            verdict == report->verdicts.end()
-                                                ? nullptr
-                                                : verdict->second.reader.get());
-        TableGroup alone;
-        alone.tables = 1;
-        alone.bytes = source.Size();
-        alone.entries = NumberOf(file, "rocksdb.num.entries");
-        alone.oldest = NumberOf(file, "rocksdb.file.creation.time");
-        if (alone.oldest == 0) {
-          alone.oldest = NumberOf(file, "rocksdb.creation.time");
-        }
-        alone.newest = alone.oldest;
-        for (const internal::SstFilter& filter : file.filters) {
-          alone.filter_bytes += filter.bytes;
-          key.compatibility_name = filter.policy;
-        }
-        key.filter = use.kind;
-        key.used = use.used;
-        key.weak = use.rate.value_or(0) > kMostKeys;
-        report->groups[key].Add(alone);
-        if (key.level >= 0) {
-          report->reads[key.family].Add(key.level, use.RateInUse(),
-                                        FilterKeysOf(file));
-        }
-      });
-  if (error.empty() || !IsGone(table)) return error;
-  ++report->gone;
-  return {};
-}
-
-void AddTables(const std::vector<TableFile>& files, const Manifest* manifest,
-               Console* console, DatabaseReport* report) {
-  std::vector<std::pair<TableFile, uint64_t>> again;
-  for (size_t i = 0; i < files.size(); ++i) {
-    const TableFile& file = files[i];
-    if (file.is_empty) continue;
-    if (!file.from_directory) {
-      report->problems.push_back(
-          file.error.empty() ? file.path + ": is not a directory" : file.error);
-      continue;
-    }
-    if (manifest != nullptr &&
-        manifest->tables().count(NumberOfName(file.path)) == 0) {
-      ++report->unused;
-      continue;
-    }
-    console->ShowProgress(i, files.size(), "files", file.path);
-    const uint64_t size = file.Size();
-    if (!AddTable(file, manifest, report).empty()) {
-      again.emplace_back(file, size);
+DatabaseReport ReportOf(Database database) {
+  DatabaseReport report{std::move(database), {}, {}};
+  for (const DatabaseTable& table : report.tables) {
+    GroupKey key;
+    key.family = table.family;
+    key.level = table.level;
+    key.filter = table.use.kind;
+    key.compatibility_name = table.compatibility_name;
+    key.used = table.use.used;
+    key.weak = table.use.rate.value_or(0) > kMostKeys;
+    report.groups[key].Add({1, table.bytes, table.entries, table.filter_bytes,
+                            table.written, table.written});
+    if (table.level >= 0) {
+      report.reads[table.family].Add(table.level, table.use.RateInUse(),
+                                     table.filter_keys);
     }
   }
-  if (again.empty()) return;
-  // Tables that a running database is writing have no end yet, and grow.
-  std::this_thread::sleep_for(std::chrono::seconds(1));
-  for (const auto& [file, size] : again) {
-    const std::string error = AddTable(file, manifest, report);
-    if (error.empty()) continue;
-    if (file.Size() != size) {
-      ++report->unfinished;
-    } else {
-      report->problems.push_back(error);
-    }
-  }
-}
-
-// The tables of the MANIFEST that are not among the files: those that were
-// written since these were listed, and those that are not in the directory. A
-// newer state of the MANIFEST shows which compactions have just removed.
-void AddUnlisted(const std::vector<TableFile>& files, const Manifest& manifest,
-                 DatabaseReport* report) {
-  std::set<uint64_t> missing;
-  for (const auto& [number, table] : manifest.tables()) missing.insert(number);
-  for (const TableFile& file : files) missing.erase(NumberOfName(file.path));
-  if (missing.empty()) return;
-  Manifest now;
-  const std::string problem = ReadManifest(report->path, &now);
-  if (!problem.empty()) {
-    report->problems.push_back(problem);
-    return;
-  }
-  for (const uint64_t number : missing) {
-    if (now.tables().count(number) == 0) {
-      ++report->gone;
-      continue;
-    }
-    const std::vector<std::string> found = FindTable({report->path}, number);
-    if (found.empty()) {
-      ++report->elsewhere;
-      continue;
-    }
-    const std::string error = AddTable({found[0], true}, &manifest, report);
-    if (!error.empty()) report->problems.push_back(error);
-  }
-}
-
-DatabaseReport ReadDatabase(const std::string& path, Console* console) {
-  DatabaseReport report;
-  report.path = path;
-  std::string problem = ReadNewestOptionsFile(path, &report.options);
-  report.listed = problem.empty() || !report.options.name.empty();
-  if (!problem.empty()) report.problems.push_back(problem);
-  if (!report.listed) return report;
-#ifdef DELTABLOOM_TOOLS_ROCKSDB
-  for (const FamilyOptions& family : report.options.families) {
-    if (!family.BlockBased() || !family.NamesPolicy()) continue;
-    report.verdicts[family.name] =
-        JudgePolicy(family, report.options.has_listener);
-  }
-#endif
-  // A table that was listed before the MANIFEST is read, and is not in it, is
-  // no longer used, or not yet.
-  const std::vector<TableFile> files = TableFiles({path});
-  Manifest manifest;
-  problem = ReadManifest(path, &manifest);
-  const bool known = problem.empty();
-  if (!known) report.problems.push_back(problem);
-  AddTables(files, known ? &manifest : nullptr, console, &report);
-  if (known) AddUnlisted(files, manifest, &report);
   return report;
 }
 
@@ -684,7 +548,7 @@ ExitCode Run(const std::string& path, Console* console) {
   doctor.Process(process);
   DatabaseReport database;
   if (!path.empty()) {
-    database = ReadDatabase(path, console);
+    database = ReportOf(ReadDatabase(path, console));
     doctor.Database(database);
   }
   const std::vector<Finding> findings = doctor.TakeFindings();

@@ -1,0 +1,51 @@
+// What a database's directory holds: its options, and its tables with their
+// levels and filters.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/deltabloom/console.h"
+#include "tools/deltabloom/doctor.h"
+#include "tools/deltabloom/filter_use.h"
+#include "tools/deltabloom/options_file.h"
+
+namespace deltabloom::tools {
+
+struct DatabaseTable {
+  std::string family;  // empty: not known
+  int level = -1;      // -1: not known
+  uint64_t bytes = 0;
+  uint64_t entries = 0;
+  uint64_t written = 0;      // in seconds since 1970; 0: not known
+  uint64_t filter_keys = 0;  // keys and prefixes; without a filter, entries
+  uint64_t filter_bytes = 0;
+  uint64_t range_filter_bytes = 0;
+  // The name of the filter in the table; empty without a filter.
+  std::string compatibility_name;
+  FilterUse use;
+  bool is_leveldb = false;
+};
+
+struct Database {
+  std::string path;
+  bool listed = false;  // false: nothing of the directory is known
+  OptionsFile options;
+  // By column family, of those that name a policy.
+  std::map<std::string, PolicyVerdict> verdicts;
+  std::vector<DatabaseTable> tables;
+  uint64_t gone = 0;                  // tables that vanished meanwhile
+  uint64_t unused = 0;                // tables that are not in the MANIFEST
+  uint64_t elsewhere = 0;             // tables in other directories, or lost
+  uint64_t unfinished = 0;            // tables that are being written
+  std::vector<std::string> problems;  // what could not be read; lines
+};
+
+// Reads the newest OPTIONS file, the MANIFEST, and some kilobytes of each
+// table: its properties and the end of its filter. Nothing is written, and the
+// database may be open.
+Database ReadDatabase(const std::string& path, Console* console);
+
+}  // namespace deltabloom::tools
