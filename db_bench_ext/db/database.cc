@@ -122,6 +122,12 @@ void Database::Rewrite() {
   tree_ = ReadTree(db());
 }
 
+void Database::Reopen(size_t cache_bytes, bool filters_in_cache) {
+  options_.cache_bytes = cache_bytes;
+  options_.filters_in_cache = filters_in_cache;
+  Open(CommonOptions());
+}
+
 void Database::Refilter() const {
   const std::string command = "'" DELTABLOOM_TOOL
                               "' refilter --filter deltabloom:100:compact '" +

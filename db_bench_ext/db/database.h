@@ -55,10 +55,15 @@ class Database {
   // REQUIRES: Build was called. Throws std::runtime_error.
   void Rewrite();
 
+  // Opens the database again, with another block cache. REQUIRES: Build was
+  // called. Throws std::runtime_error.
+  void Reopen(size_t cache_bytes, bool filters_in_cache);
+
   const std::string& path() const { return path_; }
   const Contender& contender() const { return contender_; }
   const std::vector<double>& bits() const { return policy_.bits; }
   bool has_filter() const { return policy_.filters != nullptr; }
+  const rocksdb::FilterPolicy* filters() const { return policy_.filters.get(); }
   size_t value_bytes() const { return options_.value_bytes; }
   double load_seconds() const { return load_seconds_; }
   const Tree& tree() const { return tree_; }
@@ -84,7 +89,7 @@ class Database {
   const Contender contender_;
   const Policy policy_;
   const std::string path_;
-  const DatabaseOptions options_;
+  DatabaseOptions options_;
   const KeyOf key_of_;
   bool partitioned_ = false;
   bool listening_ = false;

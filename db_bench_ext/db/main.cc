@@ -44,7 +44,9 @@ class Program {
     Print(FormatSetting(options_, folder_, database_options_.direct_io));
     Json results = Json::array();
     for (const TreePlan& plan : options_.trees) {
-      for (Json& row : RunTree(plan)) results.push_back(std::move(row));
+      Json rows =
+          IsLoading(*options_.preset) ? RunLoading(plan) : RunTree(plan);
+      for (Json& row : rows) results.push_back(std::move(row));
     }
     for (const Schema* schema : options_.schemas) {
       for (Json& row : RunSchema(*schema)) results.push_back(std::move(row));
@@ -60,8 +62,11 @@ class Program {
  private:
   // Loading and measuring: a step each for every key of every database.
   static double Steps(const Options& options) {
+    const size_t of_tree = IsLoading(*options.preset)
+                               ? kLoadingDatabases
+                               : options.contenders.size();
     const size_t databases =
-        options.trees.size() * options.contenders.size() +
+        options.trees.size() * of_tree +
         options.schemas.size() * options.range_filters.size();
     return 2 * static_cast<double>(databases * options.keys);
   }
@@ -98,6 +103,22 @@ class Program {
     Print(FormatResults(*options_.preset, results));
     databases.clear();
     // Room for those of the next tree.
+    if (options_.db.empty()) kept_.clear();
+    return results;
+  }
+
+  Json RunLoading(const TreePlan& plan) {
+    Json results = Json::array();
+    for (const LoadingResult& result : MeasureLoading(
+             plan, KeySet(plan.keys, options_.seed), database_options_,
+             options_.bits_per_key, options_.lookups,
+             [&](const std::string& name) { return FolderOf(plan.name, name); },
+             &progress_)) {
+      results.push_back(ResultOfLoading(plan, result));
+    }
+    Print("\nTree with " + plan.name +
+          " filters; read from files per Get of an absent key:\n\n" +
+          FormatLoading(results));
     if (options_.db.empty()) kept_.clear();
     return results;
   }

@@ -13,6 +13,7 @@ namespace {
 using bench::UsageError;
 
 constexpr char kRanges[] = "ranges";
+constexpr char kLoading[] = "loading";
 
 const std::vector<Preset>& Presets() {
   constexpr size_t kMiB = 1 << 20;
@@ -62,6 +63,15 @@ const std::vector<Preset>& Presets() {
        /*max_seconds=*/kNoLimit,
        {100, 4096 * kMiB, 4 * kMiB, false, false},
        {}},
+      {kLoading,
+       2'000'000,
+       /*bits_per_key=*/10,
+       20'000,
+       {},
+       /*equal_bytes=*/false,
+       /*max_seconds=*/kNoLimit,
+       {64, 64 * kMiB, 16 * kMiB, false, false},
+       {}},
   };
   return *presets;
 }
@@ -106,11 +116,15 @@ void Declare(CLI::App* app, Given* given, Options* options) {
          "database: one table in the block cache, times of Get and MultiGet,\n"
          "with full and with partitioned filters\n"
          "ranges: scans that find 0, 1 and 10 keys, forward and backward, of\n"
-         "keys as databases have them [demo]")
-      ->check(CLI::IsMember({"demo", "levels", "database", kRanges}));
+         "keys as databases have them\n"
+         "loading: filters in a block cache that holds a part of them: bytes\n"
+         "and blocks read for an absent key, full and partitioned filters, "
+         "with\n"
+         "uniform bits and with filter_memory of that part [demo]")
+      ->check(CLI::IsMember({"demo", "levels", "database", kRanges, kLoading}));
   app->add_option("--keys", given->keys,
                   "Keys, 1000 to 100000000 [1000000; levels: 2222200; ranges:\n"
-                  "100000 in each schema]")
+                  "100000 in each schema; loading: 2000000]")
       ->transform(bench::Count(1000, 100'000'000));
   app->add_option(
          "--bits-per-key", given->bits_per_key,
@@ -131,7 +145,8 @@ void Declare(CLI::App* app, Given* given, Options* options) {
   app->add_option("--lookups", options->lookups,
                   "Lookups of absent keys per database [demo: 40000, fewer "
                   "where the disk\nis slow; levels: 2000000; database: 200000; "
-                  "ranges: scans of each kind,\n4000]")
+                  "ranges: scans of each kind,\n4000; loading: 20000 and as "
+                  "many before, which fill the cache]")
       ->transform(bench::Count(100, 1'000'000'000));
   app->add_option("--seed", options->seed, "Choice and order of the keys [1]")
       ->transform(bench::Count(0, std::numeric_limits<uint64_t>::max()));
@@ -203,6 +218,9 @@ std::vector<TreePlan> TreesOf(const Given& given, const std::string& preset) {
   if (preset == "database") {
     return {OneTable(given.keys, false), OneTable(given.keys, true)};
   }
+  if (preset == kLoading) {
+    return {LoadingTree(given.keys, false), LoadingTree(given.keys, true)};
+  }
   std::vector<TreePlan> trees;
   for (const unsigned ratio : given.size_ratios) {
     for (const unsigned runs : given.runs) {
@@ -227,6 +245,7 @@ void UseFolder(const std::string& path) {
 }  // namespace
 
 bool IsRanges(const Preset& preset) { return preset.name == kRanges; }
+bool IsLoading(const Preset& preset) { return preset.name == kLoading; }
 
 bool ParseOptions(int argc, char** argv, Options* options) {
   CLI::App app(
@@ -251,6 +270,9 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     if (app.count(name) > 0 && given.preset != needed) {
       throw UsageError(std::string(name) + ": needs --preset " + needed);
     }
+  }
+  if (app.count("--filters") > 0 && IsLoading(preset)) {
+    throw UsageError("--filters: not with --preset loading, which has its own");
   }
   if (given.keys == 0) given.keys = preset.keys;
   options->keys = given.keys;

@@ -9,6 +9,7 @@
 #include "db_bench_ext/common/results.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/loading.h"
 #include "db_bench_ext/db/scans.h"
 #include "db_bench_ext/db/schemas.h"
 
@@ -19,7 +20,7 @@ struct Preset {
   std::string name;
   uint64_t keys;
   double bits_per_key;
-  uint64_t lookups;  // ranges: scans of each kind
+  uint64_t lookups;  // ranges: scans of each kind; loading: per row
   std::vector<std::string> filters;
   bool equal_bytes;    // filters have bits_per_key stored, not as setting
   double max_seconds;  // of measuring, unless --lookups is set
@@ -48,6 +49,10 @@ bool ParseOptions(int argc, char** argv, Options* options);
 // The preset with schemas and range filters, in place of trees and contenders.
 bool IsRanges(const Preset& preset);
 
+// The preset with caches that hold a part of the filters, in place of
+// contenders.
+bool IsLoading(const Preset& preset);
+
 // The result of one database. `absent` is a sample of the absent keys that were
 // looked up.
 bench::Json ResultOf(const Database& database, const TreePlan& plan,
@@ -58,6 +63,9 @@ bench::Json ResultOf(const Database& database, const TreePlan& plan,
 // The result of one database of the preset ranges.
 bench::Json ResultOfScans(const Schema& schema,
                           const ScannedDatabase& database);
+
+// The result of one database and cache of the preset loading.
+bench::Json ResultOfLoading(const TreePlan& plan, const LoadingResult& result);
 
 // Adds times_fewer_than_rocksdb_bloom to the results of one tree.
 void CompareWithBloom(bench::Json* results);
@@ -72,6 +80,9 @@ std::string FormatRuns(const Tree& tree);
 // The results of one tree: tables, the number of lookups, missed keys, and for
 // the demo the filter that reads least with no more bytes than RocksDB's Bloom.
 std::string FormatResults(const Preset& preset, const bench::Json& results);
+
+// The results of one tree of the preset loading.
+std::string FormatLoading(const bench::Json& results);
 
 // The results of one schema.
 std::string FormatScans(const bench::Json& results);

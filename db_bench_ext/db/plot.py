@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the figures of the demo, and of the preset ranges.
+"""Draws the figures of the demo, and of the presets ranges and loading.
 
 usage: plot.py FILE.png < FIGURES.json"""
 
@@ -83,12 +83,30 @@ def draw_ranges(document):
     return drawing.as_png(figure)
 
 
+def draw_loading(document):
+    """A bar for each block cache and filter, full and partitioned side by side."""
+    trees = list(dict.fromkeys(run["tree"] for run in document["runs"]))
+    rows = max(sum(run["tree"] == tree for run in document["runs"]) for tree in trees)
+    figure, all_axes = drawing.figure(1, len(trees), 15, 1.5 + 0.35 * rows)
+    figure.suptitle(
+        f"What loading filters costs: {document['runs'][0]['keys']:,} keys in RocksDB, bytes read per Get of an absent key",
+        x=0.02, ha="left", fontsize=13, fontweight="bold", color=INK)  # fmt: skip
+    for axes, tree in zip(all_axes, trees):
+        runs = [run for run in document["runs"] if run["tree"] == tree]
+        names = [f"{run['filter']}, {run['cache'].replace('cache_index_and_filter_blocks', 'cache_...')}" for run in runs]
+        drawing.filter_bars(axes, names, [run["absent_bytes_read_per_lookup"] for run in runs], "{:,.0f}".format)
+        axes.set_title(f"{tree} filters", loc="left", fontsize=11, color=INK, pad=10)
+    figure.subplots_adjust(wspace=0.7)
+    drawing.margins(figure, 2.7, 0.1, 0.3, 0.9)
+    return drawing.as_png(figure)
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: plot.py FILE.png < FIGURES.json")
     # The demo has claimed the name.
     document = json.load(sys.stdin)
-    drawn = draw_ranges(document) if document["preset"] == "ranges" else draw(document)
+    drawn = {"ranges": draw_ranges, "loading": draw_loading}.get(document["preset"], draw)(document)
     pathlib.Path(sys.argv[1]).write_bytes(drawn)
 
 

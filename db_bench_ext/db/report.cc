@@ -138,6 +138,17 @@ const Json& BestAtEqualBytes(const Json& results, const Json& bloom) {
   return *best;
 }
 
+std::string FormatMissed(const Json& results) {
+  std::string text;
+  for (const Json& row : results) {
+    if (row["missed_present_keys"] == 0) continue;
+    text += "WRONG: " + row["filter"].get<std::string>() + " missed " +
+            WithThousands(row["missed_present_keys"]) +
+            " lookups of present keys.\n";
+  }
+  return text;
+}
+
 // Reads and microseconds of an absent key.
 std::string CostOf(const Json& row) {
   return Fixed(Get(row, kAbsentReads), 4) + " data blocks, " +
@@ -227,6 +238,33 @@ Json ResultOfScans(const Schema& schema, const ScannedDatabase& database) {
   return row;
 }
 
+Json ResultOfLoading(const TreePlan& plan, const LoadingResult& result) {
+  const auto per_lookup = [&](uint64_t sum) {
+    return Divide(static_cast<double>(sum), result.lookups);
+  };
+  Json row;
+  row["tree"] = plan.name;
+  row["keys"] = plan.keys;
+  row["filter"] = result.filter;
+  row["cache"] = result.cache.name;
+  row["cache_share"] = result.cache.share;
+  row["cache_bytes"] = result.cache_bytes;
+  row["cache_index_and_filter_blocks"] = result.cache.filters_in_cache;
+  row["bits_per_key"] = result.bits_per_key;
+  row["filter_bytes"] = result.filter_bytes;
+  row["filters_opened"] = result.filters_opened;
+  row["filters_dropped_by_cache"] = result.filters_dropped_by_cache;
+  row["absent_lookups"] = result.lookups;
+  row["absent_bytes_read_per_lookup"] = per_lookup(result.bytes);
+  row["absent_filter_bytes_read_per_lookup"] =
+      per_lookup(result.filter_bytes_read);
+  row["absent_filters_loaded_per_lookup"] = per_lookup(result.filters_loaded);
+  row["absent_block_reads_per_lookup"] = per_lookup(result.blocks);
+  row[kAbsentReads] = per_lookup(result.data_blocks);
+  row["missed_present_keys"] = result.missed_present_keys;
+  return row;
+}
+
 void CompareWithBloom(Json* results) {
   const Json* const bloom = Find(*results, kRocksDBBloom);
   for (Json& row : *results) {
@@ -279,13 +317,21 @@ std::string FormatResults(const Preset& preset, const Json& results) {
       " of absent keys, " + WithThousands(last["present_lookups"]) +
       " of present ones.\n";
   if (preset.name == "demo") text += FormatBest(results);
-  for (const Json& row : results) {
-    if (row["missed_present_keys"] == 0) continue;
-    text += "WRONG: " + row["filter"].get<std::string>() + " missed " +
-            WithThousands(row["missed_present_keys"]) +
-            " lookups of present keys.\n";
-  }
-  return text;
+  return text + FormatMissed(results);
+}
+
+std::string FormatLoading(const Json& results) {
+  const std::string text = bench::Table(
+      results, {{"cache", "block cache"},
+                {"filter", "filter"},
+                {"bits_per_key", "bits/key", "%.2f"},
+                {"absent_bytes_read_per_lookup", "bytes", "%.0f"},
+                {"absent_filter_bytes_read_per_lookup", "of filters", "%.0f"},
+                {"absent_filters_loaded_per_lookup", "filters", "%.4f"},
+                {"absent_block_reads_per_lookup", "blocks", "%.4f"},
+                {kAbsentReads, "data blocks", "%.4f"},
+                {"missed_present_keys", "missed"}});
+  return text + FormatMissed(results);
 }
 
 std::string FormatScans(const Json& results) {

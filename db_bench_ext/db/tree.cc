@@ -69,6 +69,7 @@ Table ReadTable(const rocksdb::SstFileMetaData& file,
   table.bytes = file.size;
   table.smallest = file.smallestkey;
   table.largest = file.largestkey;
+  table.index_bytes = properties.index_size;
   table.filter_bytes = properties.filter_size;
   if (table.filter_bytes == 0) return table;
   table.filter_keys = properties.num_filter_entries;
@@ -117,6 +118,13 @@ TreePlan DemoTree(uint64_t keys) {
        {std::pair{2, 40}, {1, 4}, {0, 1}, {0, 1}}) {
     plan.runs.push_back({level, static_cast<uint64_t>(units) * unit});
   }
+  return plan;
+}
+
+TreePlan LoadingTree(uint64_t keys, bool partitioned) {
+  TreePlan plan = DemoTree(keys);
+  plan.name = partitioned ? "partitioned" : "full";
+  plan.partitioned = partitioned;
   return plan;
 }
 

@@ -56,6 +56,9 @@ struct TreePlan {
 // small tables of level 0.
 TreePlan DemoTree(uint64_t keys);
 
+// The same, or with partitioned filters.
+TreePlan LoadingTree(uint64_t keys, bool partitioned);
+
 // All keys in one table of the last level.
 TreePlan OneTable(uint64_t keys, bool partitioned);
 
@@ -70,6 +73,7 @@ struct Table {
   std::string smallest, largest;
   uint64_t filter_bytes = 0;  // 0: no filter
   uint64_t filter_keys = 0;
+  uint64_t index_bytes = 0;
   // The expected false-positive rate of the filter, 1 without one; none where
   // the rate is not known.
   std::optional<double> rate = 1;

@@ -248,6 +248,68 @@ class Ranges(Case):
             self.assertEqual(asked > 0, run["property_bytes"] > 0)
 
 
+class Loading(Case):
+    """Counts of one thread with one cache shard: the same in every run of a seed."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.case = cls("test_rows_are_those_of_the_preset")
+        cls.case.setUp()
+        cls.addClassCleanup(cls.case.doCleanups)
+        cls.picture = cls.case.top / "figures.png"
+        cls.text, runs = cls.case.results(
+            "--preset", "loading", "--keys", 60000, "--lookups", 2000, "--seed", SEED, "--plot", cls.picture)
+        cls.rows = {(run["tree"], run["cache_share"] if run["cache_index_and_filter_blocks"] else "off", run["filter"]): run
+                    for run in runs}
+        assert len(cls.rows) == len(runs)
+
+    def test_rows_are_those_of_the_preset(self):
+        caches = [(share, name) for share in (0.25, 0.5, 1) for name in ("none", "uniform", "filter_memory")]
+        caches += [("off", "none"), ("off", "uniform")]
+        self.assertEqual(list(self.rows), [(tree, *cache) for tree in ("full", "partitioned") for cache in caches])
+        for (tree, _, name), run in self.rows.items():
+            self.assertIn(f" {name} ", self.text)
+            self.assertEqual((run["keys"], run["absent_lookups"], run["missed_present_keys"]), (60000, 2000, 0))
+            self.assertLessEqual(run["absent_filter_bytes_read_per_lookup"], run["absent_bytes_read_per_lookup"])
+            self.assertLessEqual(run[READS], run["absent_block_reads_per_lookup"])
+            filter_bytes = self.rows[tree, 1, "uniform"]["filter_bytes"]
+            if name == "none":
+                self.assertEqual((run["filter_bytes"], run["filters_opened"]), (0, 0))
+                self.assertGreater(run[READS], 2)
+            elif name == "uniform":
+                self.assertEqual(run["filter_bytes"], filter_bytes)
+                self.assertTrue(75000 < filter_bytes < 80000)  # 10 bits for each key
+                self.assertLess(run[READS], 0.03)
+            else:
+                # The total, and what is rounded up in small tables.
+                self.assertLess(run["filter_bytes"], 1.05 * run["cache_share"] * filter_bytes)
+        self.assertEqual(self.picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+
+    def test_a_cache_of_all_loads_no_filter_twice(self):
+        for tree in ("full", "partitioned"):
+            for name in ("uniform", "filter_memory"):
+                self.assertEqual(self.rows[tree, 1, name]["filters_dropped_by_cache"], 0, (tree, name))
+        self.assertEqual(self.rows["full", 1, "uniform"]["filters_opened"], 5)  # of each table
+
+    def test_beside_the_cache_full_filters_are_loaded_with_their_tables_only(self):
+        off = self.rows["full", "off", "uniform"]
+        self.assertEqual((off["filters_opened"], off["absent_filters_loaded_per_lookup"]), (5, 0))
+        # Partitions are in the cache all the same.
+        self.assertGreater(self.rows["partitioned", "off", "uniform"]["absent_filters_loaded_per_lookup"], 0.3)
+
+    def test_a_filter_that_does_not_fit_costs_more_than_it_saves(self):
+        largest = 0.8 * 10 * 60000 / 8  # the filter of the last level, at least
+        none, uniform, small = (self.rows["full", 0.25, name] for name in ("none", "uniform", "filter_memory"))
+        self.assertGreater(uniform["absent_filter_bytes_read_per_lookup"], largest)
+        self.assertGreater(uniform["absent_bytes_read_per_lookup"], none["absent_bytes_read_per_lookup"])
+        self.assertGreater(uniform["absent_bytes_read_per_lookup"], 3 * small["absent_bytes_read_per_lookup"])
+        partitioned = self.rows["partitioned", 0.25, "uniform"]
+        self.assertLess(10 * partitioned["absent_bytes_read_per_lookup"], uniform["absent_bytes_read_per_lookup"])
+        # The largest partition has 4 KiB and a little.
+        self.assertLess(partitioned["absent_filter_bytes_read_per_lookup"],
+                        4500 * partitioned["absent_filters_loaded_per_lookup"])
+
+
 class BadUsage(Case):
     def test_bad_values_are_named(self):
         for option, values in (
@@ -268,6 +330,7 @@ class BadUsage(Case):
         self.assert_one_line_error(self.run_program("--schemas", "edges"), 2, "--schemas", "--preset ranges")
         self.assert_one_line_error(self.run_program("--preset", "ranges", "--filters", "rocksdb-ribbon"),
                                    2, "--filters", "rocksdb-ribbon")
+        self.assert_one_line_error(self.run_program("--preset", "loading", "--filters", "none"), 2, "--filters", "loading")
         self.assert_one_line_error(self.run_program("--preset", "levels", "--runs", 7, "--keys", 10000),
                                    2, "--keys", "10000", "2222222")
 
