@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/cache.h"
 #include "table/framing.h"

@@ -2,8 +2,8 @@
 // different bytes equal, and RocksDB's own options that conflict.
 #include <tuple>
 
-#include "engines/rocksdb/policy/key_transforms.h"
-#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/base/key_transforms.h"
+#include "engines/rocksdb/base/options.h"
 #include "rocksdb/cache.h"
 #include "tests/random.h"
 #include "tests/rocksdb/equal_keys.h"

@@ -1,5 +1,5 @@
 // The options of a policy: as text, in code, and in OPTIONS files.
-#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/base/options.h"
 
 #include <chrono>
 #include <cmath>

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "deltabloom/rocksdb_statistics.h"
+#include "engines/rocksdb/api/register.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/ranges/collector.h"

@@ -12,13 +12,22 @@ ROOT = pathlib.Path(sys.argv.pop()).resolve()
 
 # A folder may include from itself and from the folders named here.
 CORE = {"include", "util", "table"}
-FILTERS = CORE | {"engines/rocksdb", "shared_filters", "shared_filters/redis"}
+ROCKSDB = {"engines/rocksdb/" + folder for folder in ["api", "base", "c", "levels", "plugin", "policy", "ranges",
+                                                      "statistics"]}
+FILTERS = CORE | ROCKSDB | {"shared_filters", "shared_filters/redis"}
 MAY_INCLUDE = {
     "include": set(),
     "util": {"include"},
     "table": {"include", "util"},
     "engines/leveldb": CORE,
-    "engines/rocksdb": CORE,
+    "engines/rocksdb/base": CORE,
+    "engines/rocksdb/statistics": CORE | {"engines/rocksdb/base"},
+    "engines/rocksdb/levels": CORE | {"engines/rocksdb/base", "engines/rocksdb/statistics"},
+    "engines/rocksdb/ranges": CORE | {"engines/rocksdb/base"},
+    "engines/rocksdb/policy": CORE | {"engines/rocksdb/" + folder for folder in ["base", "statistics", "levels"]},
+    "engines/rocksdb/api": CORE | ROCKSDB - {"engines/rocksdb/c", "engines/rocksdb/plugin"},
+    "engines/rocksdb/c": CORE | ROCKSDB - {"engines/rocksdb/plugin"},
+    "engines/rocksdb/plugin": CORE | ROCKSDB - {"engines/rocksdb/c"},
     "shared_filters": CORE,
     "shared_filters/redis": CORE | {"shared_filters"},
     "tools": FILTERS,
@@ -41,7 +50,7 @@ def files(*patterns):
 def layer_of(relative):
     """The entry of MAY_INCLUDE that a path belongs to, or None."""
     parts = relative.split("/")
-    for depth in (2, 1):
+    for depth in (3, 2, 1):
         if "/".join(parts[:depth]) in MAY_INCLUDE:
             return "/".join(parts[:depth])
     return None

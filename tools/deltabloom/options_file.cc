@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "engines/rocksdb/policy/options_file.h"
+#include "engines/rocksdb/base/options_file.h"
 #include "tools/deltabloom/read_file.h"
 #include "util/json.h"
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "engines/rocksdb/policy/options_file.h"
+#include "engines/rocksdb/base/options_file.h"
 #include "tools/deltabloom/manifest.h"
 #include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/program.h"

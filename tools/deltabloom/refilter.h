@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/base/options.h"
 
 namespace deltabloom::tools {
 

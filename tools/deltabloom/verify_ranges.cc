@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/state.h"
 #include "tools/deltabloom/data_blocks.h"

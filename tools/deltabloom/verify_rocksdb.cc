@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
 #include "tools/deltabloom/filter_keys.h"

@@ -16,7 +16,8 @@
 
 #include "deltabloom/c.h"
 #include "deltabloom/rocksdb_ranges.h"
-#include "engines/rocksdb/policy/caller.h"
+#include "engines/rocksdb/api/register.h"
+#include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/ranges/collector.h"
 #include "rocksdb/c.h"
 #include "rocksdb/db.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/levels/trees.h"
-#include "engines/rocksdb/policy/options.h"
 
 namespace deltabloom::internal {
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
+#include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/levels/trees.h"
-#include "engines/rocksdb/policy/options.h"
-#include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/statistics/statistics.h"
+#include "rocksdb/filter_policy.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {

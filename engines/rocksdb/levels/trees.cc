@@ -5,9 +5,10 @@
 #include <charconv>
 #include <utility>
 
-#include "engines/rocksdb/policy/options.h"
-#include "engines/rocksdb/policy/options_file.h"
-#include "engines/rocksdb/policy/process_wide.h"
+#include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/base/options_file.h"
+#include "engines/rocksdb/base/process_wide.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/metadata.h"

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "deltabloom/c.h"
+#include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "util/json.h"

@@ -4,7 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/env.h"
 #include "util/json.h"

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"

@@ -1,12 +1,11 @@
-// The policy, its registration, and checks of the loaded RocksDB library.
+// The policy, and checks of the loaded RocksDB library.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/base/options.h"
 #include "rocksdb/filter_policy.h"
-#include "rocksdb/utilities/object_registry.h"
 
 namespace deltabloom::internal {
 
@@ -23,10 +22,6 @@ std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(const std::string& uri);
 // A policy that is ready for use. REQUIRES: also that the options are valid.
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
     const PolicyOptions& options);
-
-// Registers policy and listener; returns the number of factories. REQUIRES:
-// LibraryProblem() is empty.
-int AddFactories(rocksdb::ObjectLibrary& library);
 
 // The version of the headers, as in "7.8.3".
 std::string HeadersVersion();

@@ -17,27 +17,12 @@
 #include <cstddef>
 #include <memory>
 
+#include "engines/rocksdb/base/rocksdb_version.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 #include "rocksdb/table.h"
-#include "rocksdb/version.h"
-
-#define DELTABLOOM_ROCKSDB_VERSION(major, minor, patch) \
-  ((major)*1000000 + (minor)*1000 + (patch))
-#define DELTABLOOM_ROCKSDB_HEADERS \
-  DELTABLOOM_ROCKSDB_VERSION(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH)
-
-#if DELTABLOOM_ROCKSDB_HEADERS < DELTABLOOM_ROCKSDB_VERSION(7, 0, 3)
-#error "Deltabloom needs RocksDB 7.0.3 or later"
-#endif
-#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 10, 0)
-#error \
-    "This Deltabloom knows RocksDB up to 11.9: compare FilterBitsBuilder in \
-table/block_based/filter_policy_internal.h with the declaration below, then \
-raise this limit"
-#endif
 
 // True if the headers declare the shape with AddKeyAndAlt.
 #define DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT \

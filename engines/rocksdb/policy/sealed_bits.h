@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/table.h"

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "engines/rocksdb/policy/caller.h"
-#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/options_type.h"

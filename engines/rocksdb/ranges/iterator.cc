@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "engines/rocksdb/policy/options.h"
-#include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/rocksdb_version.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/table_properties.h"
 #include "util/range/range_part.h"

@@ -1,6 +1,6 @@
 #include "engines/rocksdb/ranges/sample.h"
 
-#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/base/errors.h"
 
 namespace deltabloom::internal {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/base/options.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/db.h"
 #include "util/json.h"

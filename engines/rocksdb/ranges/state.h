@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "deltabloom/rocksdb_ranges.h"
-#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/sample.h"
 #include "util/range/cut.h"

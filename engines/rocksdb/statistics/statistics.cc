@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "engines/rocksdb/policy/options.h"
-#include "engines/rocksdb/policy/process_wide.h"
+#include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/process_wide.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {

@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "deltabloom/rocksdb_statistics.h"
-#include "engines/rocksdb/policy/private_abi.h"
+#include "rocksdb/filter_policy.h"
 #include "table/framing.h"
 
 namespace deltabloom::internal {

@@ -1,4 +1,4 @@
-#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/base/options.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "engines/rocksdb/policy/options_file.h"
+#include "engines/rocksdb/base/options_file.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"

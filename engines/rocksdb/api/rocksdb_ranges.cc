@@ -1,8 +1,10 @@
 // The functions of deltabloom/rocksdb_ranges.h.
+#include "deltabloom/rocksdb_ranges.h"
+
 #include <utility>
 
-#include "deltabloom/rocksdb_ranges.h"
-#include "engines/rocksdb/policy/caller.h"
+#include "engines/rocksdb/api/register.h"
+#include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/ranges/collector.h"
 #include "engines/rocksdb/ranges/iterator.h"
 #include "engines/rocksdb/ranges/state.h"

@@ -3,10 +3,14 @@
 
 #include <cstdio>
 #include <exception>
+#include <mutex>
+#include <stdexcept>
 #include <utility>
 
+#include "engines/rocksdb/api/register.h"
+#include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/levels/trees.h"
-#include "engines/rocksdb/policy/caller.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/ranges/collector.h"
 #include "rocksdb/db.h"
@@ -62,7 +66,9 @@ class StandInListener final : public EventListener {
 
 }  // namespace
 
-int internal::AddFactories(ObjectLibrary& library) {
+namespace internal {
+
+int AddFactories(ObjectLibrary& library) {
   // One pattern takes all URIs that begin with the name: with narrower patterns
   // RocksDB would take a misspelt URI for no policy without an error.
   AddFactory<const FilterPolicy>(
@@ -76,6 +82,16 @@ int internal::AddFactories(ObjectLibrary& library) {
   RegisterRangeCollector(&library);
   return 3;
 }
+
+bool Register() {
+  const std::string& problem = LibraryProblem();
+  if (!problem.empty()) throw std::runtime_error(problem);
+  static std::once_flag once;
+  std::call_once(once, [] { AddFactories(*ObjectLibrary::Default()); });
+  return true;
+}
+
+}  // namespace internal
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
     const RocksDBFilterOptions& options, std::string* error) {

@@ -1,5 +1,5 @@
-// Errors at the border to the programs that call the public functions, which
-// set *error to one line, or print it if `error` is null.
+// Errors at the two borders of the engine: nothing throws into RocksDB, and the
+// public functions set *error to one line.
 #pragma once
 
 #include <exception>
@@ -7,6 +7,20 @@
 #include <string>
 
 namespace deltabloom::internal {
+
+// The error when memory has run out: fits a std::string without allocating.
+inline constexpr char kOutOfMemory[] = "out of memory";
+
+// Calls fn. Returns false if it throws: memory has run out.
+template <typename Fn>
+bool WithoutThrowing(Fn fn) noexcept {
+  try {
+    fn();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
 
 // Sets *error. Without one the line is printed to standard error, for callers
 // that would not see it otherwise, each line once in a process.
@@ -28,9 +42,5 @@ auto Catch(std::string* error, Fn fn) {
 
 // Throws std::runtime_error with "deltabloom: <problem>", if there is one.
 void Require(const std::string& problem);
-
-// Registers the factories with RocksDB, once. Returns true. Throws
-// std::runtime_error if the loaded RocksDB library does not fit.
-bool Register();
 
 }  // namespace deltabloom::internal

@@ -1,4 +1,4 @@
-#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/base/key_transforms.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "engines/rocksdb/policy/process_wide.h"
+#include "engines/rocksdb/base/process_wide.h"
 #include "util/hash64.h"
 #include "util/json.h"
 

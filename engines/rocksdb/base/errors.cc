@@ -1,12 +1,10 @@
-#include "engines/rocksdb/policy/caller.h"
+#include "engines/rocksdb/base/errors.h"
 
 #include <cstdio>
-#include <mutex>
 #include <set>
 #include <stdexcept>
 
-#include "engines/rocksdb/policy/policy.h"
-#include "engines/rocksdb/policy/process_wide.h"
+#include "engines/rocksdb/base/process_wide.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -32,15 +30,6 @@ void SetCallerError(const char* line, std::string* error) noexcept {
 
 void Require(const std::string& problem) {
   if (!problem.empty()) throw std::runtime_error("deltabloom: " + problem);
-}
-
-bool Register() {
-  const std::string& problem = LibraryProblem();
-  if (!problem.empty()) throw std::runtime_error(problem);
-  static std::once_flag once;
-  std::call_once(once,
-                 [] { AddFactories(*rocksdb::ObjectLibrary::Default()); });
-  return true;
 }
 
 }  // namespace deltabloom::internal

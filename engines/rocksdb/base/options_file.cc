@@ -1,4 +1,4 @@
-#include "engines/rocksdb/policy/options_file.h"
+#include "engines/rocksdb/base/options_file.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,32 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/base/key_transforms.h"
 
 namespace deltabloom::internal {
 
 // The name of the policy in URIs, OPTIONS files and table properties.
 inline constexpr char kPolicyName[] = "deltabloom";
-
-// The error when memory has run out: fits a std::string without allocating.
-inline constexpr char kOutOfMemory[] = "out of memory";
-
-// Calls fn. Returns false if it throws: memory has run out.
-template <typename Fn>
-bool WithoutThrowing(Fn fn) noexcept {
-  try {
-    fn();
-    return true;
-  } catch (const std::exception&) {
-    return false;
-  }
-}
 
 struct PolicyOptions : RocksDBFilterOptions {
   // Copies options through their texts. Returns what Validate() does.
