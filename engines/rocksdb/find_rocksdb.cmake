@@ -118,6 +118,9 @@ file(STRINGS ${deltabloom_rocksdb_header}
 list(TRANSFORM deltabloom_rocksdb_version REPLACE "[^0-9]*([0-9]+).*" "\\1")
 string(REPLACE ";" "." deltabloom_rocksdb_version "${deltabloom_rocksdb_version}")
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" deltabloom_rocksdb_minor ${deltabloom_rocksdb_version})
+if(DELTABLOOM_ROCKSDB_UNTESTED)
+  target_compile_definitions(${deltabloom_rocksdb} INTERFACE DELTABLOOM_ROCKSDB_UNTESTED)
+endif()
 # As RocksDB itself is built.
 if(deltabloom_rocksdb_version VERSION_GREATER_EQUAL 10.7)
   target_compile_features(${deltabloom_rocksdb} INTERFACE cxx_std_20)

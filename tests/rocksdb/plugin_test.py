@@ -149,7 +149,7 @@ class InTree(InAFolder):
             without_c = run(*make, "DELTABLOOM_C=0", "show", preload=None).stdout.splitlines()[0]
             self.check_sources(without_c.split(), without_c=True)
             ours = f"{objects}/plugin/deltabloom/source/util/json.o"
-            self.assertIn("-iquote plugin/deltabloom/source", run(*make, ours, preload=None).stdout)
+            self.assertIn("-DDELTABLOOM_IN_ROCKSDB -iquote plugin/deltabloom/source", run(*make, ours, preload=None).stdout)
             theirs = run(*make, f"{objects}/util/hash.o", preload=None).stdout
             self.assertEqual(theirs.strip(), "-base")
 
@@ -163,7 +163,7 @@ class InTree(InAFolder):
             output = run("cmake", "-S", self.folder, "-B", self.folder / "build", f"-DDELTABLOOM_C={with_c}",
                          preload=None).stdout  # fmt: skip
             self.check_sources(re.search(r"sources=(.*)", output).group(1).split(";"), without_c=with_c == "OFF")
-        self.assertRegex(output, r"flags=-iquote \S+/plugin/deltabloom/source")
+        self.assertRegex(output, r"flags=-DDELTABLOOM_IN_ROCKSDB -iquote \S+/plugin/deltabloom/source")
         # What RocksDB's CMake build picks from the make file.
         text = (self.folder / "plugin/deltabloom/deltabloom.mk").read_text()
         self.assertEqual(re.findall(r"_FUNC = ([^\n]*)", text), ["deltabloom_register"])

@@ -1,5 +1,5 @@
-// What a policy passes to its builders and writes into LOGs, what it prints
-// where making one fails, and which RocksDB it accepts.
+// What a policy passes to its builders and writes into LOGs, and what it prints
+// where making one fails.
 #include "engines/rocksdb/policy/policy.h"
 
 #include <stdexcept>
@@ -113,36 +113,7 @@ TEST(PolicyTest, ARolledLogHasTheLine) {
   EXPECT_EQ(CountIn(db.Log(), kConfigurationLine), 1);
 }
 
-std::string Version(int major, int minor, int patch) {
-  return std::to_string(major) + "." + std::to_string(minor) + "." +
-         std::to_string(patch);
-}
-
-TEST(LibraryCheckTest, AcceptsItsOwnMinorVersionAndNoOther) {
-  EXPECT_EQ(internal::VersionProblem(internal::HeadersVersion()), "");
-  if (ROCKSDB_MAJOR != 9 || ROCKSDB_MINOR != 6) {
-    EXPECT_EQ(internal::VersionProblem(
-                  Version(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH + 1)),
-              "");
-  }
-  for (const std::string& loaded :
-       {Version(6, 29, 5), Version(7, 0, 2),
-        Version(ROCKSDB_MAJOR, ROCKSDB_MINOR + 1, 0),
-        ROCKSDB_MINOR > 0
-            ? Version(ROCKSDB_MAJOR, ROCKSDB_MINOR - 1, ROCKSDB_PATCH)
-            : Version(ROCKSDB_MAJOR - 1, 10, 2),
-        Version(ROCKSDB_MAJOR + 1, ROCKSDB_MINOR, ROCKSDB_PATCH),
-        Version(ROCKSDB_MAJOR + 1, 0, 0), std::string("12.0.0")}) {
-    const std::string problem = internal::VersionProblem(loaded);
-    EXPECT_CONTAINS(problem, "built for RocksDB " + internal::HeadersVersion());
-    EXPECT_CONTAINS(problem,
-                    "loaded is " + loaded + ": build Deltabloom against");
-    EXPECT_LACKS(problem, "\n");
-  }
-}
-
-TEST(LibraryCheckTest, LoadedLibraryFits) {
-  EXPECT_EQ(internal::LibraryProblem(), "");
+TEST(PolicyTest, VersionIsTheProjects) {
   EXPECT_STREQ(internal::kVersion, DELTABLOOM_PROJECT_VERSION);
 }
 

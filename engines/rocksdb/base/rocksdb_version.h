@@ -11,9 +11,14 @@
 #if DELTABLOOM_ROCKSDB_HEADERS < DELTABLOOM_ROCKSDB_VERSION(7, 0, 3)
 #error "Deltabloom needs RocksDB 7.0.3 or later"
 #endif
-#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 10, 0)
+// True if nobody has compared this RocksDB's builders and readers of filters
+// with the declarations in policy/private_abi.h.
+#define DELTABLOOM_ROCKSDB_IS_NEWER \
+  (DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 10, 0))
+#if DELTABLOOM_ROCKSDB_IS_NEWER && !defined(DELTABLOOM_IN_ROCKSDB) && \
+    !defined(DELTABLOOM_ROCKSDB_UNTESTED)
 #error \
-    "This Deltabloom knows RocksDB up to 11.9: compare FilterBitsBuilder in \
-table/block_based/filter_policy_internal.h with policy/private_abi.h, then \
-raise this limit"
+    "This Deltabloom knows RocksDB up to 11.9. Take one that knows this version, \
+or build for it untested with the CMake option DELTABLOOM_ROCKSDB_UNTESTED=ON: \
+see docs/compatibility.md"
 #endif

@@ -16,8 +16,8 @@ deltabloom_FUNC = deltabloom_register
 
 # Both trees have folders util and table: only Deltabloom's files may look into
 # Deltabloom's first.
-deltabloom_INCLUDES := -iquote plugin/deltabloom/source \
+deltabloom_FLAGS := -DDELTABLOOM_IN_ROCKSDB -iquote plugin/deltabloom/source \
   -iquote plugin/deltabloom/source/include
 deltabloom_TARGETS := $(deltabloom_FILES:.cc=.o) $(deltabloom_FILES:=.d)
-$(deltabloom_TARGETS): CXXFLAGS += $(deltabloom_INCLUDES)
-$(addprefix %/,$(deltabloom_TARGETS)): CXXFLAGS += $(deltabloom_INCLUDES)
+$(deltabloom_TARGETS): CXXFLAGS += $(deltabloom_FLAGS)
+$(addprefix %/,$(deltabloom_TARGETS)): CXXFLAGS += $(deltabloom_FLAGS)

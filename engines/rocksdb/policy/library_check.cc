@@ -1,53 +1,58 @@
+// Checks that the loaded RocksDB is the one of the headers, and that its
+// builders and readers have the functions that private_abi.h declares.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <utility>
+#include <memory>
 
+#include "engines/rocksdb/policy/function_check.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"
 
 namespace deltabloom::internal {
 namespace {
 
-using rocksdb::Slice;
+struct BuiltinFilter {
+  std::unique_ptr<const rocksdb::FilterPolicy> policy;
+  rocksdb::BlockBasedTableOptions table;
+};
 
-// Builds and reads a filter of RocksDB's own through private_abi.h.
-bool FiltersAreRight() {
-  constexpr int kKeys = 32;
-  const std::unique_ptr<const rocksdb::FilterPolicy> policy(
-      rocksdb::NewBloomFilterPolicy(10));
-  const auto builder = NewBitsBuilder(*policy);
-  if (builder == nullptr) return false;
-  // The first half is in the filter.
-  std::array<std::string, 2 * kKeys> names;
-  std::array<Slice, 2 * kKeys> keys;
-  std::array<Slice*, 2 * kKeys> pointers;
-  for (size_t i = 0; i < names.size(); ++i) {
-    names[i] = "deltabloom self-check " + std::to_string(i);
-    keys[i] = names[i];
-    pointers[i] = &keys[i];
-    if (i < kKeys) builder->AddKey(keys[i]);
+// RocksDB's format_version below which it builds legacy Bloom filters.
+constexpr uint32_t kLegacyFormat = 4;
+
+std::array<BuiltinFilter, 3> BuiltinFilters() {
+  std::array<BuiltinFilter, 3> filters;
+  filters[0].policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  filters[1].policy.reset(rocksdb::NewRibbonFilterPolicy(20, -1));
+  filters[2].policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  filters[2].table.format_version = kLegacyFormat;
+  return filters;
+}
+
+std::string FunctionProblem(const std::string& what) {
+  return "deltabloom: the RocksDB loaded (built as " + HeadersVersion() +
+         ") does not build and read its own filters as expected (" + what +
+         "): use an unmodified RocksDB of " +
+         (DELTABLOOM_ROCKSDB_IS_NEWER
+              ? "a version that this Deltabloom knows, or build "
+                "Deltabloom inside RocksDB's own build"
+              : "this version");
+}
+
+std::string FindFunctionProblem() {
+  const std::array<BuiltinFilter, 3> filters = BuiltinFilters();
+  // Legacy Bloom filters' builder adds none of its own.
+  const BuiltinFilter& legacy = filters[2];
+  if (DELTABLOOM_ROCKSDB_IS_NEWER &&
+      !HasDeclaredFunctions(*NewBitsBuilder(*legacy.policy, legacy.table))) {
+    return FunctionProblem("another number of functions");
   }
-  if (builder->EstimateEntriesAdded() != kKeys) return false;
-  std::unique_ptr<const char[]> owner;
-  rocksdb::Status status;
-  const Slice filter = builder->Finish(&owner, &status);
-  if (!status.ok() || filter.size() < kKeys || filter.size() > 16 * kKeys ||
-      !builder->MaybePostVerify(filter).ok() ||
-      builder->ApproximateNumEntries(1000) < 100) {
-    return false;
+  for (const BuiltinFilter& filter : filters) {
+    const char* const wrong = WrongFunction(
+        NewBitsBuilder(*filter.policy, filter.table), *filter.policy);
+    if (wrong != nullptr) return FunctionProblem(wrong);
   }
-  const auto reader = NewBitsReader(*policy, filter);
-  std::array<bool, 2 * kKeys> batch;
-  reader->MayMatch(kKeys, &pointers[0], &batch[0]);
-  reader->MayMatch(kKeys, &pointers[kKeys], &batch[kKeys]);
-  int absent_matches = 0;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const bool match = reader->MayMatch(keys[i]);
-    if (match != batch[i] || (i < kKeys && !match)) return false;
-    if (i >= kKeys && match) ++absent_matches;
-  }
-  return absent_matches <= kKeys / 2;
+  return {};
 }
 
 }  // namespace
@@ -77,11 +82,9 @@ std::string VersionProblem(const std::string& loaded) {
 // Never destroyed, as the next: compactions may outlive static objects.
 const std::string& LibraryProblem() {
   static const std::string& problem = *new std::string([] {
-    std::string text = VersionProblem(rocksdb::GetRocksVersionAsString(true));
-    if (!text.empty() || FiltersAreRight()) return text;
-    return "deltabloom: the RocksDB loaded (built as " + HeadersVersion() +
-           ") does not build and read its own filters as expected: use an "
-           "unmodified RocksDB of this version";
+    const std::string text =
+        VersionProblem(rocksdb::GetRocksVersionAsString(true));
+    return text.empty() ? FindFunctionProblem() : text;
   }());
   return problem;
 }

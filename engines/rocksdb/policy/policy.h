@@ -34,8 +34,9 @@ std::string HeadersVersion();
 // also have the same shape of FilterBitsBuilder.
 std::string VersionProblem(const std::string& loaded);
 
-// Checks the version, and that a filter of RocksDB's own can be built and read
-// through private_abi.h. Done once, before anything else is called.
+// Checks the version, and that three kinds of RocksDB's own filters can be
+// built and read through private_abi.h. Done once, before anything else is
+// called.
 const std::string& LibraryProblem();
 
 }  // namespace deltabloom::internal

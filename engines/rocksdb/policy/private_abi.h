@@ -7,11 +7,13 @@
 //
 //   7.0.3 .. 9.6.0   without AddKeyAndAlt
 //   9.6.1 ..         with AddKeyAndAlt second
-//   10.9.1 ..        also CalculateSpace and EstimatedFpRate at the end, which
-//                    an older library never calls: they are always declared
+//   10.9.1 ..        also CalculateSpace and EstimatedFpRate at the end. An
+//                    older library never calls them, and its own builders have
+//                    them in the same place: they are always declared
 //
 // The shape depends on the headers, so the loaded library must have the same
-// version: see policy.h.
+// version: see policy.h. In RocksDB's own build the real declarations are there
+// and are used.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +30,12 @@
 #define DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT \
   (DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(9, 6, 1))
 
+// Before 10.9.1 RocksDB's declaration lacks two functions that the one below
+// has.
+#if defined(DELTABLOOM_IN_ROCKSDB) && \
+    DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(10, 9, 1)
+#include "table/block_based/filter_policy_internal.h"
+#else
 namespace ROCKSDB_NAMESPACE {
 
 // Hidden, or the weak symbols of a preloaded plugin could take the place of the
@@ -53,7 +61,7 @@ class __attribute__((visibility("hidden"))) FilterBitsBuilder {
   // Keys for which a filter has at most `bytes` bytes.
   virtual size_t ApproximateNumEntries(size_t bytes) = 0;
 
-  // Never call these on a builder of RocksDB before 10.9.1.
+  // Before RocksDB 10.9.1 only its own builders have these.
   virtual size_t CalculateSpace(size_t entries) = 0;
   virtual double EstimatedFpRate(size_t entries, size_t bytes) = 0;
 };
@@ -68,6 +76,7 @@ class __attribute__((visibility("hidden"))) FilterBitsReader {
 };
 
 }  // namespace ROCKSDB_NAMESPACE
+#endif
 
 namespace deltabloom::internal {
 

@@ -1,0 +1,223 @@
+#include "engines/rocksdb/policy/function_check.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "rocksdb/status.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using rocksdb::FilterBitsBuilder;
+using rocksdb::Slice;
+using rocksdb::Status;
+
+// The functions of a builder in the order of its virtual table, in which the
+// two functions of its destructor come first.
+enum Function : size_t {
+  kAddKey = 2,
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+  kAddKeyAndAlt,
+#endif
+  kEstimateEntriesAdded,
+  kFinish,
+  kFinishWithStatus,
+  kMaybePostVerify,
+  kApproximateNumEntries,
+  kCalculateSpace,
+  kEstimatedFpRate,
+  kFunctions,
+};
+
+constexpr std::array<const char*, kFunctions> kNames = {
+    "the destructor",
+    "the destructor",
+    "AddKey",
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+    "AddKeyAndAlt",
+#endif
+    "EstimateEntriesAdded",
+    "Finish",
+    "Finish with a status",
+    "MaybePostVerify",
+    "ApproximateNumEntries",
+    "CalculateSpace",
+    "EstimatedFpRate",
+};
+
+// The two registers in which a Slice is returned; a number is in the first.
+struct Returned {
+  uintptr_t first;
+  uintptr_t second;
+};
+
+// The first argument of every cautious call. As a Slice it is a key of one
+// byte, as a std::unique_ptr<const char[]>* it owns that byte, as a number it
+// is an address, and as a builder it has no field set.
+struct FirstArgument {
+  std::unique_ptr<const char[]> bytes{new char[1]()};
+  size_t size = 1;
+  std::array<uint64_t, 126> zeros = {};
+};
+
+// The second. As a Slice it is the empty key, as a Status* an error without a
+// text.
+struct SecondArgument {
+  Status status = Status::Corruption();
+  std::array<uint64_t, 6> zeros = {};
+};
+
+// Calls functions of a builder of which it is not known whether they are the
+// declared ones, each with arguments that all of them take: the call of another
+// function than the one meant does no harm, and its result tells.
+// MaybePostVerify takes the builder for where it returns its status, and so
+// overwrites the builder's first word.
+class CautiousCaller {
+ public:
+  explicit CautiousCaller(FilterBitsBuilder* builder)
+      : builder_(builder), table_(Table()) {}
+
+  Returned Call(Function function) {
+    using Any =
+        Returned (*)(FilterBitsBuilder*, FirstArgument*, SecondArgument*);
+    return reinterpret_cast<Any>(table_[function])(builder_, &first_, &second_);
+  }
+
+  bool IsIntact() const { return Table() == table_; }
+  bool EntriesAre(size_t entries) {
+    // Twice: a function that adds keys may return this once.
+    return Call(kEstimateEntriesAdded).first == entries && IsIntact() &&
+           Call(kEstimateEntriesAdded).first == entries;
+  }
+  // Whether `function` returns a filter, whose memory it has put into the first
+  // argument, and leaves the builder empty.
+  bool Finishes(Function function) {
+    const Returned filter = Call(function);
+    return IsIntact() && filter.second <= 1000 &&
+           filter.first == reinterpret_cast<uintptr_t>(first_.bytes.get()) &&
+           EntriesAre(0);
+  }
+  bool StatusIsSet() const { return second_.status.ok(); }
+
+ private:
+  void* const* Table() const {
+    void* const* table = nullptr;
+    std::memcpy(&table, static_cast<const void*>(builder_), sizeof(table));
+    return table;
+  }
+
+  FilterBitsBuilder* const builder_;
+  void* const* const table_;
+  FirstArgument first_;
+  SecondArgument second_;
+};
+
+// The first function that is not the declared one, if the builder has the
+// declared ones in any order: kFunctions if none. Those of the last three that
+// take and return numbers are not told apart.
+Function FirstWrongFunction(FilterBitsBuilder* builder) {
+  CautiousCaller caller(builder);
+  if (!caller.EntriesAre(0)) return kEstimateEntriesAdded;
+  for (int repeated = 0; repeated < 2; ++repeated) {
+    caller.Call(kAddKey);
+    if (!caller.IsIntact() || !caller.EntriesAre(1)) return kAddKey;
+  }
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+  for (int repeated = 0; repeated < 2; ++repeated) {
+    caller.Call(kAddKeyAndAlt);
+    if (!caller.IsIntact() || !caller.EntriesAre(2)) return kAddKeyAndAlt;
+  }
+#endif
+  if (!caller.Finishes(kFinish) || caller.StatusIsSet()) return kFinish;
+  caller.Call(kAddKey);
+  if (!caller.Finishes(kFinishWithStatus)) return kFinishWithStatus;
+  for (const Function function :
+       {kApproximateNumEntries, kCalculateSpace, kEstimatedFpRate}) {
+    caller.Call(function);
+    if (!caller.IsIntact()) return function;
+  }
+  // What is left is MaybePostVerify.
+  return kFunctions;
+}
+
+// The name of the first function that does not return what it should. REQUIRES:
+// FirstWrongFunction() has found none.
+const char* FirstWrongResult(FilterBitsBuilder* builder,
+                             const rocksdb::FilterPolicy& policy) {
+  // More bytes than keys: ApproximateNumEntries would return fewer.
+  const size_t space = builder->CalculateSpace(1000);
+  if (space <= 1000 || space > 4000) return kNames[kCalculateSpace];
+  const size_t entries = builder->ApproximateNumEntries(space);
+  if (entries < 900 || entries > 1200) return kNames[kApproximateNumEntries];
+  const double rate = builder->EstimatedFpRate(1000, space);
+  if (!(rate > 0 && rate < 0.1)) return kNames[kEstimatedFpRate];
+
+  constexpr int kKeys = 32;
+  // The first half is in the filter.
+  std::array<std::string, 2 * kKeys> names;
+  std::array<Slice, 2 * kKeys> keys;
+  std::array<Slice*, 2 * kKeys> pointers;
+  for (size_t i = 0; i < names.size(); ++i) {
+    names[i] = "deltabloom self-check " + std::to_string(i);
+    keys[i] = names[i];
+    pointers[i] = &keys[i];
+  }
+  const Slice prefix = "deltabloom";
+  builder->AddKey(prefix);
+  for (size_t i = 0; i < kKeys; ++i) {
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+    if (i % 2 == 0) {
+      builder->AddKeyAndAlt(keys[i], prefix);
+      continue;
+    }
+#endif
+    builder->AddKey(keys[i]);
+  }
+  if (builder->EstimateEntriesAdded() != kKeys + 1) return kNames[kAddKey];
+  std::unique_ptr<const char[]> owner;
+  Status status;
+  const Slice filter = builder->Finish(&owner, &status);
+  if (!status.ok() || filter.size() < kKeys || filter.size() > 32 * kKeys) {
+    return kNames[kFinishWithStatus];
+  }
+  if (!builder->MaybePostVerify(filter).ok()) return kNames[kMaybePostVerify];
+
+  const auto reader = NewBitsReader(policy, filter);
+  std::array<bool, 2 * kKeys> batch;
+  reader->MayMatch(kKeys, &pointers[0], &batch[0]);
+  reader->MayMatch(kKeys, &pointers[kKeys], &batch[kKeys]);
+  int absent_matches = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const bool match = reader->MayMatch(keys[i]);
+    if (match != batch[i] || (i < kKeys && !match)) return "MayMatch";
+    if (i >= kKeys && match) ++absent_matches;
+  }
+  const bool is_right = reader->MayMatch(prefix) && absent_matches <= kKeys / 2;
+  return is_right ? nullptr : "MayMatch";
+}
+
+}  // namespace
+
+bool HasDeclaredFunctions(const FilterBitsBuilder& builder) {
+  void* const* table = nullptr;
+  std::memcpy(&table, static_cast<const void*>(&builder), sizeof(table));
+  for (size_t i = 0; i < kFunctions; ++i) {
+    if (table[i] == nullptr) return false;
+  }
+  // The next table begins with the offset of its class in an object, 0.
+  return table[kFunctions] == nullptr;
+}
+
+const char* WrongFunction(std::unique_ptr<FilterBitsBuilder> builder,
+                          const rocksdb::FilterPolicy& policy) {
+  if (builder == nullptr) return "GetBuilderWithContext";
+  const Function wrong = FirstWrongFunction(builder.get());
+  if (wrong == kFunctions) return FirstWrongResult(builder.get(), policy);
+  (void)builder.release();  // it may have no destructor any more
+  return kNames[wrong];
+}
+
+}  // namespace deltabloom::internal
