@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from support import open_terminal  # noqa: E402
 
 SOURCE = pathlib.Path(sys.argv.pop(1))
-LONG = ["torture", "mutation", "portability", "coverage", "packages"]
+LONG = ["torture", "mutation", "portability", "coverage", "packages", "abi"]
 TOOLS = "bash env cat sed dirname basename".split()
 APT_LINE = re.compile(r"^  apt-get update && apt-get install -y --no-install-recommends (.+)$", re.M)
 NO_PASSWORD = 'echo "sudo $*" >>"$CALLS"; exit 1'
