@@ -50,26 +50,19 @@ constexpr double kLeastGain = 0.9;
 
 // --- What replaces a filter.
 
-// The settings for a filter of at most `bytes` bytes.
+// The settings for a filter of at most `bytes` bytes: those of the policy.
 internal::BuilderSettings SettingsFor(const internal::PolicyOptions& options,
                                       const RefilterTable& table,
                                       const internal::KeyMapping& mapping,
                                       uint64_t bytes) {
-  internal::BuilderSettings settings;
-  settings.layout =
-      internal::FindLayout(options.layout, Hash::kMurmurHash2, table.level);
-  settings.millibits_per_key = table.bits_per_key > 0
-                                   ? internal::ToMillibits(table.bits_per_key)
-                                   : options.MillibitsPerKey();
-  if (table.bits_per_key == 0) {
-    settings.false_positive_rate = options.false_positive_rate;
+  internal::LevelBits bits = internal::UniformBitsFor(options, table.level);
+  if (table.bits_per_key > 0) {
+    bits.millibits_per_key = internal::ToMillibits(table.bits_per_key);
+    bits.false_positive_rate = 0;
   }
-  settings.max_build_bytes = options.max_build_bytes;
-  settings.max_filter_bytes = std::min(bytes, options.max_filter_bytes);
-  settings.mapping = mapping;
-  settings.seal.level_at_creation =
-      internal::LevelByte({table.level, table.bottommost});
-  settings.seal.payload_check = options.payload_check;
+  internal::BuilderSettings settings = internal::SettingsFor(
+      options, bits, {table.level, table.bottommost}, mapping);
+  settings.max_filter_bytes = std::min(bytes, settings.max_filter_bytes);
   return settings;
 }
 

@@ -27,6 +27,11 @@ bool ParseBits(std::string_view text, PolicyOptions* options) {
   return true;
 }
 
+bool AcceptBits(PolicyOptions* options) {
+  return options->false_positive_rate != 0 || options->filter_memory != 0 ||
+         ValidBitsPerKey(options->bits_per_key);
+}
+
 std::string BitsText(const PolicyOptions& options) {
   return NumberText(ValidBitsPerKey(options.bits_per_key)
                         ? options.MillibitsPerKey() / 1000.0
@@ -51,6 +56,12 @@ constexpr std::pair<std::string_view, uint64_t> kByteUnits[] = {
     {"kB", 1'000},
     {"", 1}};
 
+constexpr uint64_t kMostFilterMemory = 1'000'000'000'000'000'000;
+
+bool AcceptFilterMemory(PolicyOptions* options) {
+  return options->filter_memory <= kMostFilterMemory;
+}
+
 bool ParseFilterMemory(std::string_view text, PolicyOptions* options) {
   if (text == kUnset) text = "0";
   const auto unit = std::find_if(
@@ -62,7 +73,8 @@ bool ParseFilterMemory(std::string_view text, PolicyOptions* options) {
   double number = 0;
   if (!ParseNumber(Trimmed(text), &number)) return false;
   const double bytes = number * static_cast<double>(unit->second);
-  if (!(bytes == 0 || (bytes >= 1 && bytes <= 1e18))) return false;
+  constexpr auto kMost = static_cast<double>(kMostFilterMemory);
+  if (!(bytes == 0 || (bytes >= 1 && bytes <= kMost))) return false;
   options->filter_memory = static_cast<uint64_t>(bytes);
   return true;
 }
@@ -78,6 +90,10 @@ std::string PrintFilterMemory(const PolicyOptions& options) {
 
 bool ParseLayoutName(std::string_view text, PolicyOptions* options) {
   return ParseLayout(text, &options->layout);
+}
+
+bool AcceptLayout(PolicyOptions* options) {
+  return LayoutName(options->layout) != nullptr;
 }
 
 std::string PrintLayout(const PolicyOptions& options) {
@@ -106,6 +122,7 @@ constexpr PolicyOption Real(const char* name, const char* legal) {
         options->*kMember = number;
         return true;
       },
+      [](PolicyOptions* options) { return kValid(options->*kMember); },
       [](const PolicyOptions& options) { return RealText(options.*kMember); }};
 }
 
@@ -115,6 +132,7 @@ constexpr PolicyOption Integer(const char* name, const char* legal) {
           [](std::string_view text, PolicyOptions* options) {
             return ParseNumber(text, &(options->*kMember));
           },
+          [](PolicyOptions*) { return true; },
           [](const PolicyOptions& options) {
             return std::to_string(options.*kMember);
           }};
@@ -139,6 +157,9 @@ constexpr PolicyOption Choice(const char* name, const char* legal,
                 (found - kNames) % 2);
             return true;
           },
+          [](PolicyOptions* options) {
+            return static_cast<size_t>(options->*kMember) < 2;
+          },
           [](const PolicyOptions& options) {
             const auto index = static_cast<size_t>(options.*kMember);
             return index < 2 ? kNames[index] : std::to_string(index);
@@ -161,6 +182,10 @@ bool ParseMaxFilterBytes(std::string_view text, PolicyOptions* options) {
   return true;
 }
 
+bool AcceptMaxFilterBytes(PolicyOptions* options) {
+  return options->max_filter_bytes != 0;
+}
+
 std::string PrintMaxFilterBytes(const PolicyOptions& options) {
   const uint64_t bytes = options.max_filter_bytes;
   return bytes == kUnlimited ? kUnlimitedText : std::to_string(bytes);
@@ -176,6 +201,10 @@ bool ParseTransform(std::string_view text, PolicyOptions* options) {
   options->key_transform =
       options->transform == nullptr ? text : options->transform->text;
   return !options->TransformIsUnknown();
+}
+
+bool AcceptTransform(PolicyOptions* options) {
+  return ParseTransform(std::string(options->key_transform), options);
 }
 
 // What is wrong with options together; empty if nothing is.
@@ -215,8 +244,8 @@ std::string FindConflict(const PolicyOptions& options) {
 const PolicyOption kPolicyOptions[16] = {
     {"bits_per_key",
      "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
-     ParseBits, PrintBits},
-    {"layout", "", ParseLayoutName, PrintLayout, LayoutNames},
+     ParseBits, AcceptBits, PrintBits},
+    {"layout", "", ParseLayoutName, AcceptLayout, PrintLayout, LayoutNames},
     Choice<&PolicyOptions::allocation, kAllocations>("allocation",
                                                      "uniform or levels"),
     Choice<&PolicyOptions::compatibility, kCompatibilities>(
@@ -227,7 +256,8 @@ const PolicyOption kPolicyOptions[16] = {
     Switch<&PolicyOptions::seeded>("seeded"),
     {"key_transform",
      "none, or what RegisterKeyTransform registered in this process: ",
-     ParseTransform, Print<&PolicyOptions::key_transform>, KeyTransformNames,
+     ParseTransform, AcceptTransform, Print<&PolicyOptions::key_transform>,
+     KeyTransformNames,
      /*may_change=*/false},
     Switch<&PolicyOptions::statistics>("statistics"),
     Integer<&PolicyOptions::statistics_log_seconds>(
@@ -237,11 +267,11 @@ const PolicyOption kPolicyOptions[16] = {
         "0.000000001 to less than 1, 0.01 takes about 10 bits per key, or 0 to "
         "go by bits_per_key"),
     {"max_filter_bytes", "a number of bytes above 0, or unlimited for no limit",
-     ParseMaxFilterBytes, PrintMaxFilterBytes},
+     ParseMaxFilterBytes, AcceptMaxFilterBytes, PrintMaxFilterBytes},
     {"filter_memory",
      "an amount as in 2GiB, 500MB or 1048576, or unset to go by bits_per_key; "
      "at most 1e18",
-     ParseFilterMemory, PrintFilterMemory},
+     ParseFilterMemory, AcceptFilterMemory, PrintFilterMemory},
     Real<&PolicyOptions::min_bits_per_key, ValidLimit>("min_bits_per_key",
                                                        "0.5 to 1000"),
     Real<&PolicyOptions::max_bits_per_key, ValidLimit>("max_bits_per_key",
@@ -251,20 +281,26 @@ const PolicyOption kPolicyOptions[16] = {
 
 std::string PolicyOption::Parse(std::string_view text,
                                 PolicyOptions* options) const {
-  if (parse(text, options)) return {};
+  return parse(text, options) ? std::string() : Refuse(text);
+}
+
+std::string PolicyOption::Accept(PolicyOptions* options) const {
+  return accept(options) ? std::string() : Refuse(print(*options));
+}
+
+std::string PolicyOption::Refuse(std::string_view text) const {
   return std::string(name) + " " + Quote(text) + " is not valid: use " + legal +
          (names == nullptr ? "" : names());
 }
 
 std::string PolicyOptions::Set(const RocksDBFilterOptions& options) {
-  PolicyOptions given;
-  static_cast<RocksDBFilterOptions&>(given) = options;
-  *this = given;
+  *this = PolicyOptions();
+  static_cast<RocksDBFilterOptions&>(*this) = options;
+  bits_given = bits_per_key != RocksDBFilterOptions().bits_per_key;
   for (const PolicyOption& option : kPolicyOptions) {
-    std::string error = option.Parse(option.print(given), this);
+    std::string error = option.Accept(this);
     if (!error.empty()) return error;
   }
-  bits_given = options.bits_per_key != RocksDBFilterOptions().bits_per_key;
   return FindConflict(*this);
 }
 

@@ -16,7 +16,8 @@ namespace deltabloom::internal {
 inline constexpr char kPolicyName[] = "deltabloom";
 
 struct PolicyOptions : RocksDBFilterOptions {
-  // Copies options through their texts. Returns what Validate() does.
+  // Copies options, with the defaults of all that they do not have. Returns
+  // what Validate() does.
   std::string Set(const RocksDBFilterOptions& options);
 
   // Rounded, but what is below kMinBitsPerKey stays below it.
@@ -43,16 +44,22 @@ struct PolicyOption {
   // what is legal; the option then is as before, except for a key_transform
   // that is not registered.
   std::string Parse(std::string_view text, PolicyOptions* options) const;
+  // Does what Parse() does for a value that is set already.
+  std::string Accept(PolicyOptions* options) const;
 
   const char* name;
-  // What to use, in an error; `names`, if not null, returns the rest of it.
+  // Legal values, for error messages; `names`, if not null, returns the rest.
   const char* legal;
   bool (*parse)(std::string_view text, PolicyOptions* options);
+  bool (*accept)(PolicyOptions* options);
   // The text that Parse() reads.
   std::string (*print)(const PolicyOptions& options);
   std::string (*names)() = nullptr;
   // Whether SetOptions may change it in a policy that is in use.
   bool may_change = true;
+
+ private:
+  std::string Refuse(std::string_view text) const;
 };
 
 // In the order in which they are printed. A URI sets the first three by their

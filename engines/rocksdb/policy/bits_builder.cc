@@ -125,6 +125,21 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
   return buffer;
 }
 
+BuilderSettings SettingsFor(const PolicyOptions& options, const LevelBits& bits,
+                            const LevelAtCreation& level,
+                            const KeyMapping& mapping) {
+  BuilderSettings settings;
+  settings.layout = bits.layout;
+  settings.millibits_per_key = bits.millibits_per_key;
+  settings.false_positive_rate = bits.false_positive_rate;
+  settings.max_build_bytes = options.max_build_bytes;
+  settings.max_filter_bytes = options.max_filter_bytes;
+  settings.mapping = mapping;
+  settings.seal.level_at_creation = LevelByte(level);
+  settings.seal.payload_check = options.payload_check;
+  return settings;
+}
+
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size), settings_(settings) {
   settings_.seal.keys = settings.mapping.keys();

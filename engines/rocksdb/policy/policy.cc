@@ -259,17 +259,12 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       const PolicyOptions options = live_.Get();
       const LevelBits bits = ChooseBits(options, context);
       LogMismatch(options, context.info_log);
-      BuilderSettings builder;
-      builder.layout = bits.layout;
-      builder.max_build_bytes = options.max_build_bytes;
-      builder.max_filter_bytes = options.max_filter_bytes;
-      builder.millibits_per_key = bits.millibits_per_key;
-      builder.false_positive_rate = bits.false_positive_rate;
-      if (builder.false_positive_rate == 0 &&
-          builder.millibits_per_key < kMinMillibitsPerKey) {
+      if (bits.false_positive_rate == 0 &&
+          bits.millibits_per_key < kMinMillibitsPerKey) {
         return nullptr;
       }
-      if (options.TransformIsUnknown()) return nullptr;  // the LOG has it
+      // LogConfiguration() has logged the error.
+      if (options.TransformIsUnknown()) return nullptr;
       HashedKeys keys;
       keys.seeded = options.seeded;
       if (keys.seeded && !RandomSeed(&keys.seed)) {
@@ -278,10 +273,9 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
                        "seed: this table gets no filter");
         return nullptr;
       }
-      builder.mapping = KeyMapping(options.transform, keys);
-      builder.seal.level_at_creation =
-          LevelByte({context.level_at_creation, context.is_bottommost});
-      builder.seal.payload_check = options.payload_check;
+      BuilderSettings builder = SettingsFor(
+          options, bits, {context.level_at_creation, context.is_bottommost},
+          KeyMapping(options.transform, keys));
       const rocksdb::BlockBasedTableOptions& table = context.table_options;
       // allocation=levels needs the sizes that it chooses.
       builder.optimize_for_memory =

@@ -11,6 +11,8 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/key_transforms.h"
+#include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/table.h"
@@ -86,6 +88,13 @@ struct BuilderSettings : FilterSizeOptions {
   std::shared_ptr<SharedTally> tally = std::make_shared<SharedTally>();
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
+
+// All that a policy with these options sets of its own: `bits` of a table, by
+// allocation, the level of the table, and what its keys are hashed as. The rest
+// comes from RocksDB's options and from the caller.
+BuilderSettings SettingsFor(const PolicyOptions& options, const LevelBits& bits,
+                            const LevelAtCreation& level,
+                            const KeyMapping& mapping);
 
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
 // EstimateEntriesAdded by any thread. Nothing throws: without memory, or when a
