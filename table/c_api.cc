@@ -39,7 +39,7 @@ struct deltabloom_range_filter_t : deltabloom::RangeFilter {
 
 namespace {
 
-// Only no bytes may be null.
+// Returns true unless `data` is null and `size` is not 0.
 bool IsLegal(const char* data, size_t size) {
   return data != nullptr || size == 0;
 }

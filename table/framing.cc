@@ -92,7 +92,7 @@ const unsigned char* End(std::string_view filter) {
   return reinterpret_cast<const unsigned char*>(filter.data()) + filter.size();
 }
 
-// Without `why` nothing is allocated, so that no lookup can fail.
+// Allocates nothing if `why` is null, so that no lookup can fail.
 FilterKind Always(ParsedFilter* parsed, std::string* why, const char* text,
                   std::string_view detail = {}) {
   SetAlwaysMatch(parsed);

@@ -27,7 +27,7 @@ inline constexpr size_t kSealedFramingSize = 16;
 // The LSM level in a trailer when it is not known.
 inline constexpr uint8_t kUnknownLevel = 255;
 
-// What the bytes are.
+// The kinds of bytes that a parser distinguishes.
 enum class FilterKind : uint8_t {
   kFilter,   // a filter; parsed
   kEmpty,    // holds no key: never matches
@@ -35,7 +35,8 @@ enum class FilterKind : uint8_t {
   kForeign,  // sealed framing only: not Deltabloom's
 };
 
-// What the layout of a sealed filter hashed. The default: the keys themselves.
+// The mapping of keys to the bytes that the layout of a sealed filter hashed.
+// By default the layout hashes the keys themselves.
 struct HashedKeys {
   bool transformed = false;  // by the key transform of this id
   uint32_t transform_id = 0;

@@ -25,7 +25,7 @@ inline bool MayMatchUnparsed(std::string_view filter, Hash hash,
   if (filter.size() < 2) return false;
   const unsigned last_byte = static_cast<unsigned char>(filter.back());
   const size_t payload_size = filter.size() - 1;
-  // With less than 2^32 bits.
+  // Larger payloads have 2^32 bits or more, too many for the arithmetic below.
   constexpr uint64_t kMaxUnparsedPayload = uint64_t{1} << 28;
   if (last_byte == 0 || last_byte > classic::kMaxProbes ||
       payload_size > kMaxUnparsedPayload) {

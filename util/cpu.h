@@ -21,7 +21,7 @@ enum class Cpu : uint8_t {
   kAvx512,    // x86-64: AVX-512 F, BW, DQ, VL and VPOPCNTDQ
 };
 
-// Those of this architecture, ascending.
+// All levels of this architecture, in ascending order.
 #if defined(__x86_64__)
 inline constexpr Cpu kAllCpus[] = {Cpu::kPortable, Cpu::kAvx2, Cpu::kAvx512};
 #elif defined(DELTABLOOM_HAS_NEON)

@@ -44,7 +44,8 @@ class HashList {
     }
   }
 
-  // As ForEachChunk, but frees each chunk after fn; the list is then empty.
+  // Does what ForEachChunk does, but frees each chunk after fn; the list is
+  // then empty.
   template <typename T, typename Fn>
   void ConsumeChunks(Fn fn) {
     size_t i = 0;

@@ -16,7 +16,7 @@ inline std::string NumberText(double number) {
   return {text, std::to_chars(text, text + sizeof(text), number).ptr};
 }
 
-// With this number of decimals, in any locale.
+// Prints the number with this number of decimals, in any locale.
 inline std::string NumberText(double number, int decimals) {
   char text[400];  // the largest number has 309 digits
   return {text, std::to_chars(text, text + sizeof(text), number,
@@ -24,7 +24,8 @@ inline std::string NumberText(double number, int decimals) {
                     .ptr};
 }
 
-// Whether the text is a number, in any locale. If not, *number stays.
+// Returns whether the text is a number, in any locale. If not, *number does not
+// change.
 template <typename Number>
 bool ParseNumber(std::string_view text, Number* number) {
   const char* const end = text.data() + text.size();
@@ -63,7 +64,7 @@ class JsonWriter {
   JsonWriter& Number(uint64_t number) {
     return Literal(std::to_string(number));
   }
-  // With this number of significant digits.
+  // Prints the number with this number of significant digits.
   JsonWriter& Number(double number, int digits);
 
   const std::string& text() const { return text_; }

@@ -54,7 +54,8 @@ class DELTABLOOM_EXPORT ConcurrentFilter {
   // us per MiB.
   uint64_t DistinctKeysEstimate() const;
 
-  // Whether it holds more keys than it was made for, duplicates counted.
+  // Returns whether the filter holds more keys than it was made for; duplicates
+  // count.
   bool IsOverfull() const;
 
   // The average rate of filters of this size with as many bits set; that of one

@@ -50,7 +50,7 @@ struct DELTABLOOM_EXPORT FilterOptions {
 
   Layout layout = Layout::kClassic;
 
-  // With Hash::kLevelDB only the classic layout is legal.
+  // Hash::kLevelDB is legal only with the classic layout.
   Hash hash = Hash::kMurmurHash2;
 
   // Limit of the temporary memory for building a filter in bytes; 0: no limit.

@@ -61,7 +61,7 @@ class DELTABLOOM_EXPORT FilterBlockBuilder {
 
  private:
   void Fail(std::string text);
-  // Whether the block can have `windows` windows; fails if not.
+  // Returns whether the block can have `windows` windows; calls Fail() if not.
   bool CheckSize(uint64_t windows);
   void CloseWindow();
 

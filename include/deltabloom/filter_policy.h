@@ -39,7 +39,7 @@ class DELTABLOOM_EXPORT FilterPolicy {
 DELTABLOOM_EXPORT std::unique_ptr<const FilterPolicy> NewBloomFilterPolicy(
     double bits_per_key);
 
-// The same with any options. Null if options.Validate() is not empty.
+// Returns a policy with any options. Null if options.Validate() is not empty.
 DELTABLOOM_EXPORT std::unique_ptr<const FilterPolicy> NewFilterPolicy(
     const FilterOptions& options);
 

@@ -78,10 +78,10 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   double min_bits_per_key = 4;
   double max_bits_per_key = 20;
 
-  // With kLevels: each sorted run is weighted by the share of lookups that
-  // query it for keys it does not hold. A run that hardly any query gets down
-  // to min_bits_per_key (or bits_per_key, if less). Off: all runs count alike.
-  // Needs statistics.
+  // Weights each sorted run by the share of lookups that query it for keys it
+  // does not hold. A run that hardly any lookup queries gets down to
+  // min_bits_per_key (or bits_per_key, if less). If false, all runs have the
+  // same weight. Takes effect with kLevels only, and needs statistics.
   bool weights_by_use = true;
 
   // kAuto: kLocal for tables of level 0, kCompact for those below.
@@ -89,7 +89,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
 
   RocksDBAllocation allocation = RocksDBAllocation::kUniform;
 
-  // As in FilterOptions.
+  // See FilterOptions::max_build_bytes.
   uint64_t max_build_bytes = 0;
 
   // The most bytes of a filter, or of each partition of partitioned filters. A
@@ -178,8 +178,8 @@ DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
 // its filters, and the share of lookups that query its runs for absent keys.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsPrometheus();
 
-// The same, but they throw std::runtime_error with that line instead.
-// Not declared in code compiled with -fno-exceptions.
+// NewRocksDBFilterPolicy and AddRocksDBFilters, but throwing std::runtime_error
+// with the text of *error. Not declared in code compiled with -fno-exceptions.
 #ifdef __cpp_exceptions
 inline std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {

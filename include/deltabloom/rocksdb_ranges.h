@@ -77,7 +77,7 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
   std::string Validate() const;
 };
 
-// What the scans of one RocksDBRanges did, since it was made.
+// Counts what the scans of one RocksDBRanges did since it was made.
 struct DELTABLOOM_EXPORT RocksDBRangeStatistics {
   // Iterators that were positioned at least once, those of empty ranges apart,
   // and those of them that are known to have found no key.
@@ -157,16 +157,16 @@ class DELTABLOOM_EXPORT RocksDBRanges {
       rocksdb::ColumnFamilyHandle* family, std::string_view lower,
       std::optional<std::string_view> upper);
 
-  // The same for all keys that begin with `prefix`; REQUIRES: the family is
-  // ordered bytewise.
+  // Returns an iterator over all keys that begin with `prefix`; all else is as
+  // above. REQUIRES: the family is ordered bytewise.
   std::unique_ptr<rocksdb::Iterator> NewPrefixIterator(
       rocksdb::DB* db, const rocksdb::ReadOptions& options,
       rocksdb::ColumnFamilyHandle* family, std::string_view prefix);
 
-  // The same with RocksDB's iterator made by `make`: of a transaction, a
-  // WriteBatchWithIndex, or anything else that takes ReadOptions. Null if it
-  // returns null. The order of keys is that of the comparator that AddTo got,
-  // bytewise without one.
+  // Does what the first NewIterator does, with an iterator of RocksDB that
+  // `make` makes: one of a transaction, of a WriteBatchWithIndex, or of
+  // anything else that takes ReadOptions. Returns null if `make` does. Keys are
+  // ordered by the comparator that AddTo got, or bytewise without AddTo.
   std::unique_ptr<rocksdb::Iterator> NewIterator(
       const MakeIterator& make, const rocksdb::ReadOptions& options,
       std::string_view lower, std::optional<std::string_view> upper);

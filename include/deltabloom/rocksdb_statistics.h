@@ -74,7 +74,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
 struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
   // Time that the counters cover.
   double seconds = 0;
-  // By level, the unknown one last, then by layout.
+  // Ordered by level, the unknown one last, then by layout.
   std::vector<RocksDBFilterRow> rows;
 
   // The sum of all rows; level -1, layout "". rate_known if it is for any row.

@@ -31,7 +31,7 @@ std::string Concat(const Parts&... parts) {
   return text.str();
 }
 
-// What is wrong with a file: thrown here, text for callers.
+// The exception for a damaged file. Callers get its text.
 struct Damage {
   std::string text;
 };
@@ -107,7 +107,8 @@ class FileSource : public SstSource {
 // must ascend and lie within the entries.
 std::string_view EntriesOf(std::string_view block) {
   Expect(block.size() >= 8, "at least 8 bytes, found ", block.size());
-  // Without a hint for searches, which RocksDB 11 may set in indexes.
+  // The bit that is cleared is a hint for searches, which RocksDB 11 may set in
+  // indexes.
   const uint64_t restarts =
       LoadFixed32(block.data() + block.size() - 4) & ~(uint32_t{1} << 29);
   Expect(restarts > 0 && 4 * (restarts + 1) <= block.size(), "1 to ",
@@ -232,7 +233,7 @@ constexpr char kIndexName[] = "rocksdb.index";
 constexpr std::string_view kGlobalSequenceNumber =
     "rocksdb.external_sst_file.global_seqno";
 
-// Of several properties of one name the last one counts, as in RocksDB.
+// If several properties have this name, the last one counts, as in RocksDB.
 bool Find(std::string_view block, std::string_view name,
           std::string_view* value) {
   bool found = false;
@@ -755,7 +756,7 @@ std::string ReplaceFilters(const SstSource& source, const SstFile& file,
                            std::vector<SstPatch>* patches, std::string* kept) {
   patches->clear();
   kept->clear();
-  // The block that has the handles of the filters, and these.
+  // The block that holds the handles of the filters, then its handles.
   const bool partitioned = filter.scope == FilterScope::kPartitioned;
   const BlockHandle of_index = partitioned ? filter.handle : file.metaindex;
   SstPatch index = {of_index.offset, {}};

@@ -78,9 +78,10 @@ const char* ChecksumName(ChecksumType type);
 // is the block and the byte that names its compression; it is not empty.
 uint32_t BlockChecksum(ChecksumType type, std::string_view block);
 
-// What is added, modulo 2^32, to the checksum of a block (or the footer) at
-// `offset`, so that it fails in another place and in another file. `base` is
-// the number in the footer that stands for the file; 0: there is no context.
+// Returns the number that is added, modulo 2^32, to the checksum of a block (or
+// the footer) at `offset`, so that the checksum fails in another place or
+// another file. `base` is the number in the footer that stands for the file; 0
+// means that there is no context.
 uint32_t ChecksumContext(uint32_t base, uint64_t offset);
 
 // The bytes after each block: its compression, and its checksum.
@@ -110,7 +111,8 @@ class SstProperties {
   std::string block_;
 };
 
-// What a filter covers, given by the prefix of its name in the metaindex.
+// The keys that a filter covers, given by the prefix of its name in the
+// metaindex.
 enum class FilterScope : uint8_t {
   kPerBlock,     // "filter.": a filter block in LevelDB's framing
   kFull,         // "fullfilter.": one filter for all keys
@@ -146,8 +148,8 @@ struct SstFile {
 // file; not the filters, which ReadBlock does.
 std::string WalkSst(const SstSource& source, SstFile* file);
 
-// The same, except for the table's own index block, which is not read: it may
-// be hundreds of kilobytes, where all else takes a few.
+// Does what WalkSst does, but does not read the table's own index block: it may
+// have hundreds of kilobytes, where all else takes a few.
 std::string FindFilters(const SstSource& source, SstFile* file);
 
 // Calls fn for each partition of a partitioned filter, in order, until it
@@ -158,8 +160,8 @@ using HandleFn = std::function<std::string(std::string_view last_key,
                                            const BlockHandle& handle)>;
 std::string ForEachPartition(const SstSource& source, const SstFile& file,
                              const SstFilter& filter, const HandleFn& fn);
-// The same for a block of the table's own index. `first_keys`: the first key of
-// a block follows its handle.
+// Calls fn for each handle in a block of the table's own index. `first_keys`
+// says that the first key of a block follows its handle.
 std::string ForEachHandle(const SstFile& file, std::string_view index,
                           bool first_keys, const HandleFn& fn);
 

@@ -18,7 +18,7 @@ const std::array<const LayoutRow*, 4> kLayouts = {&classic::kMurmurHash2Row,
 
 namespace {
 
-// The same answer for every key.
+// Lookups that answer kAnswer for every key.
 template <bool kAnswer>
 constexpr Lookup kAlways = {
     [](const ParsedFilter&, std::string_view) { return kAnswer; },

@@ -53,8 +53,8 @@ struct LayoutRow {
   // Keys in one filter above which collisions of the hash add to the
   // false-positive rate visibly; 0: no limit.
   uint64_t many_keys;
-  // What is built instead when plan() or build() gives up; null when neither
-  // ever does. Shares hash and hash_size.
+  // The row that builds the filter instead when plan() or build() gives up;
+  // null when neither ever does. It has the same hash and hash_size.
   const LayoutRow* fallback;
 
   uint64_t (*hash)(std::string_view key);

@@ -50,7 +50,7 @@ double TotalAt(const RateCurve& curve, BitsAt bits_at,
   return total;
 }
 
-// The same with the bits per key of each run.
+// The bits that all keys together, and the keys of each run, buy at a price.
 struct Purchase {
   Purchase(const RateCurve& curve, BitsAt bits_at,
            const std::vector<SortedRun>& runs, double price)

@@ -96,8 +96,8 @@ inline uint32_t HashKey(Hash hash, std::string_view key) {
                                 : HashOf<MurmurHash2>(key);
 }
 
-// What is added to a hash from one probe to the next: the hash rotated right
-// by 17. Probe i is at bit (hash + i * delta) mod bits.
+// The step from the bit of one probe to the bit of the next: the hash rotated
+// right by 17. Probe i is at bit (hash + i * delta) mod bits.
 inline uint32_t Delta(uint32_t hash) { return hash >> 17 | hash << 15; }
 
 struct Shape {
@@ -121,7 +121,8 @@ void SetSize(uint64_t payload_size, uint32_t probes, Plan* plan);
 // Classic). Smaller payloads do not show the effect and are never adjusted.
 inline constexpr uint64_t kSmallestAdjustedSize = uint64_t{32} << 10;
 
-// Whether a payload of this many bytes probes well. True for small ones.
+// Returns whether the probes of a key are spread well over a payload of this
+// size. True for small payloads.
 bool IsGoodSize(uint64_t bytes);
 
 // The smallest good size from `bytes` on, at most 36 bytes away; grows with
@@ -149,7 +150,7 @@ constexpr uint32_t Specialised(uint32_t probes) {
 // Always inlined: they are then compiled for the instructions of their caller.
 #define DELTABLOOM_INLINE __attribute__((always_inline)) inline
 
-// Whether the bits of probes from .. to - 1 are all set.
+// Returns whether the bits of probes from .. to - 1 are all set.
 template <typename Remainder>
 DELTABLOOM_INLINE bool TestRange(const unsigned char* payload,
                                  const Remainder& modulo, uint32_t hash,
@@ -212,7 +213,8 @@ inline constexpr uint64_t kMeasuredKeys[] = {
 inline constexpr uint32_t kMeasuredProbes[] = {2,  3,  4,  5,  6,  7,  8, 9,
                                                10, 11, 12, 14, 17, 22, 30};
 
-// With probes that are independent, and one hash in 2^32 shared with each key.
+// The rate if the probes were independent. Each key shares its hash with a
+// given other key with probability 2^-32.
 double RateWithoutExcess(const AnyShape& shape, uint64_t keys);
 
 double Rate(const AnyShape& shape, uint64_t keys);

@@ -90,8 +90,8 @@ unsigned SetBits(const unsigned char* bytes, uint64_t n) {
   return set;
 }
 
-// Of the bits in a sample of lines, those that are set; less than all of them,
-// so that keys are not infinitely many.
+// Returns the share of set bits in a sample of lines. It is less than 1 even if
+// all are set, so that the estimate of keys is finite.
 double ShareOfSetBits(const unsigned char* payload, uint64_t payload_size) {
   const uint64_t lines = payload_size / kLineBytes;
   uint64_t set = 0;

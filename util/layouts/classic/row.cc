@@ -21,7 +21,7 @@ uint64_t BytesFor(uint64_t keys, uint32_t millibits, uint64_t max_bits) {
   return bits / 8 + (bits % 8 != 0);
 }
 
-// With LevelDB's hash as LevelDB, which has no upper limit of bits.
+// With LevelDB's hash the plan is LevelDB's, which has no upper limit of bits.
 template <Hash kHash>
 bool MakePlan(uint32_t millibits, Plan* plan) {
   const bool leveldb = kHash == Hash::kLevelDB;

@@ -137,11 +137,11 @@ struct Located {
   Equation equation;
 };
 
-// For any key.
+// Locates any key in any filter.
 Located Locate(const ParsedFilter& parsed, uint64_t hash);
 
-// The same where it is quick: sets *located for nearly every key in nearly
-// every filter. False for the others.
+// Sets *located and returns true for nearly every key in nearly every filter.
+// Otherwise returns false; then call Locate.
 inline bool LocateQuickly(const ParsedFilter& parsed, uint64_t hash,
                           Located* located) {
   const Shape& shape = parsed.shape.As<Shape>();
@@ -218,7 +218,7 @@ inline bool PortableHolds(const Query& query, unsigned columns) {
 
 // --- Kernels: the functions that exist once per set of instructions --------
 
-// By the number of columns, less one.
+// Arrays are indexed by the number of columns, less one.
 struct Kernels {
   Lookup lookup[kMaxColumns];
   bool (*may_match_hash[kMaxColumns])(const ParsedFilter&, uint64_t hash);

@@ -42,7 +42,7 @@ void SetPlan(const Shape& shape, Plan* plan) {
 bool MakePlan(uint32_t millibits_per_key, Plan* plan) {
   std::optional<Shape> shape = ShapeFor(plan->keys);
   if (!shape) return false;
-  // Fits: there are less than 2^39 keys.
+  // The product fits into 64 bits: there are less than 2^39 keys.
   const uint64_t words =
       WordsWithin(*shape, plan->keys * millibits_per_key / 8000);
   // Three quarters of the bits per key have to become columns: with less, local
@@ -66,10 +66,10 @@ bool Build(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
   return BuildShape(hashes, keep_hashes, plan.shape.As<Shape>(), cpu, payload);
 }
 
-// A bit of fingerprint for each column of the block in which a key starts. Of
-// the absent keys those whose starts are bumped go to the next layer, about as
-// many as it has starts. The narrow blocks come first; no key starts in the
-// last block.
+// The rate is 2^-c for a key that starts in a block of c columns. A key whose
+// start is bumped goes to the next layer; about as many do as that layer has
+// starts, so starts are spread over all blocks evenly. The narrow blocks come
+// first; no key starts in the last block.
 double Rate(const AnyShape& any_shape, uint64_t) {
   const Shape& shape = any_shape.As<Shape>();
   return RibbonRate(shape.columns, static_cast<double>(shape.narrow) /
@@ -81,7 +81,8 @@ double Rate(const AnyShape& any_shape, uint64_t) {
 // come in blocks of 64.
 ContentEstimate EstimateContent(const ParsedFilter& parsed) {
   const auto blocks = static_cast<double>(parsed.shape.As<Shape>().blocks());
-  // ShapeFor() the other way round, from the middle of the last block.
+  // This is the inverse of ShapeFor() at the middle of the last block: rows =
+  // 1.01 * keys + 14.
   constexpr double kSpareRows = 14;
   constexpr double kRowsPerKey = 1.01;
   const double rows = (blocks - 0.5) * kBlockRows;

@@ -99,9 +99,10 @@ inline uint32_t BitOf(uint64_t hash, uint32_t round, uint32_t probe) {
 // A round of probes in a block, for any machine.
 class PortableRounds {
  public:
-  // Are its bits set? A branch per probe would be mispredicted, as half of the
-  // bits are set; so there is one after the first four. Not inlined: gcc 12
-  // makes slower code of that.
+  // Returns whether all bits of the round are set. A branch per probe would be
+  // mispredicted, as half of the bits are set, so there is a single branch,
+  // after the first four probes. Not inlined: gcc 12 makes slower code if it
+  // is.
   __attribute__((noinline)) static bool Test(const unsigned char* block,
                                              uint64_t hash, uint32_t round,
                                              uint32_t probes) {

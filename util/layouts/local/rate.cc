@@ -109,7 +109,8 @@ class RateTable {
   static constexpr uint64_t kLeastBlocks = 8;
   static constexpr double kFew = 32;
   static constexpr double kMany = 1099511627776;  // 2^40
-  // Keys per block as powers of two, a quarter apart, up to 215.
+  // Rates are sampled at these keys per block: powers of two, a quarter apart,
+  // up to 2^7.75 = 215.
   static constexpr double kFirst = -1.5;
   static constexpr double kStep = 0.25;
   static constexpr size_t kPoints = 38;
@@ -230,13 +231,13 @@ double Rate(const AnyShape& any_shape, uint64_t keys) {
   return (*entry.table)(keys, shape.blocks);
 }
 
-// From at most 128 blocks, spread evenly, and the blocks after them where keys
-// have two. Keys from the share of set bits (KeysFromSetBits): at 10 bits per
-// key a standard error of 1.2 %. The rate is the mean of what each of these
-// blocks answers to all keys that fall on it: a standard error of 6 % at 10
-// bits per key, of 10 % at 20. Smaller filters are read whole, and their rate
-// is exact except that the bits of a key within a block are assumed to be
-// independent.
+// Reads at most 128 blocks, spread evenly, and the block after each of them if
+// keys have two blocks. The number of keys comes from the share of set bits
+// (KeysFromSetBits): at 10 bits per key it has a standard error of 1.2 %. The
+// rate is the mean of what each of these blocks answers to all keys that fall
+// on it: a standard error of 6 % at 10 bits per key, of 10 % at 20. Smaller
+// filters are read whole. Their rate is exact, except that the bits of a key
+// within a block are assumed to be independent.
 ContentEstimate EstimateContent(const ParsedFilter& parsed) {
   const Shape& shape = parsed.shape.As<Shape>();
   const uint64_t sampled = std::min(shape.blocks, kMostBlocks);
