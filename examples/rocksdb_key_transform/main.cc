@@ -23,7 +23,8 @@ constexpr size_t kVersionSize = 8;
 constexpr int kKeys = 10000;  // the even numbers
 const char kPath[] = "example.rocksdb";
 
-// What counts of a key. Of any bytes: a filter is also asked for others.
+// Returns the part of a key that the comparator compares. RocksDB also queries
+// filters for other bytes, so any bytes are legal.
 std::string_view Name(std::string_view key) {
   return key.substr(0, key.size() - std::min(key.size(), kVersionSize));
 }

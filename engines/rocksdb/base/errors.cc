@@ -16,7 +16,8 @@ void PrintOnce(const char* line) noexcept {
     ProcessWide<std::set<std::string>> printed;
     if (printed->size() >= kMostLines || !printed->insert(line).second) return;
   } catch (const std::exception&) {
-    // Without memory it is printed each time.
+    // If memory has run out, the line cannot be remembered and is printed each
+    // time.
   }
   std::fprintf(stderr, "%s; RocksDB continues without these filters\n", line);
 }

@@ -30,7 +30,7 @@ std::string_view TrimTrailingSpaces(std::string_view key, KeyScratch*) {
   return key.substr(0, key.find_last_not_of(' ') + 1);
 }
 
-// By name and version.
+// All registered transforms by name and version.
 struct Transforms
     : std::map<std::pair<std::string, uint32_t>, RegisteredTransform> {
   Transforms() {

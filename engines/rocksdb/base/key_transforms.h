@@ -1,5 +1,5 @@
-// What filters hash instead of a key: its key transform, a seeded hash of that,
-// or both.
+// Maps a key to the bytes that filters hash instead of it: the result of its
+// key transform, a seeded hash of that, or both.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ class KeyMapping {
     keys_.transform_id = transform == nullptr ? 0 : transform->id;
   }
 
-  // What the trailer says of it.
+  // Returns the mapping as the trailer of a filter describes it.
   const HashedKeys& keys() const { return keys_; }
 
   // Where Map puts what is not part of the key.

@@ -207,7 +207,7 @@ bool AcceptTransform(PolicyOptions* options) {
   return ParseTransform(std::string(options->key_transform), options);
 }
 
-// What is wrong with options together; empty if nothing is.
+// Returns what is wrong with the combination of options; empty if nothing is.
 std::string FindConflict(const PolicyOptions& options) {
   const bool by_rate = options.false_positive_rate != 0;
   const std::string memory = "filter_memory=" + PrintFilterMemory(options);

@@ -28,14 +28,15 @@ struct PolicyOptions : RocksDBFilterOptions {
     return transform == nullptr && key_transform != kNoTransform;
   }
 
-  // Whether bits_per_key was set in the text that the options come from.
+  // True if bits_per_key was set in the text that the options come from.
   bool bits_given = false;
   // That of key_transform, which then is NAME@VERSION; null for "none" and for
   // one that is not registered.
   const RegisteredTransform* transform = nullptr;
 };
 
-// With fewer bits per key a policy writes no filter, as RocksDB's own.
+// A policy writes no filter with fewer bits per key than this, as RocksDB's own
+// policies do.
 inline constexpr double kMinBitsPerKey = 0.5;
 inline constexpr uint32_t kMinMillibitsPerKey = 500;
 
@@ -55,7 +56,7 @@ struct PolicyOption {
   // The text that Parse() reads.
   std::string (*print)(const PolicyOptions& options);
   std::string (*names)() = nullptr;
-  // Whether SetOptions may change it in a policy that is in use.
+  // SetOptions may change the option in a policy that is in use.
   bool may_change = true;
 
  private:

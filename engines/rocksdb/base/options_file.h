@@ -16,7 +16,7 @@ struct OptionsLine {
   std::string_view value;
 };
 
-// Without spaces at either end.
+// Returns the text without the spaces at either end.
 std::string_view Trimmed(std::string_view text);
 
 // Calls fn for each line, comments and blanks removed. Returns what is wrong

@@ -33,7 +33,8 @@ struct deltabloom_rocksdb_ranges_t {
 namespace deltabloom::internal {
 namespace {
 
-// What a C type begins with.
+// Returns the first sizeof(T) bytes of the C type as a T. RocksDB's C types
+// begin with the C++ object that they wrap.
 template <typename T, typename CType>
 T BeginningOf(const CType* object) {
   T beginning;
@@ -48,7 +49,8 @@ rocksdb::Options* OptionsIn(rocksdb_options_t* options) {
   return reinterpret_cast<rocksdb::Options*>(options);
 }
 
-// What RocksDB's C functions set must be where it is read here.
+// Returns whether RocksDB's C types have the layout that OptionsIn() assumes:
+// values set by RocksDB's own C functions must be found at those places.
 bool CTypesAreKnown() {
   constexpr size_t kBytes = 12345678;
   const std::unique_ptr<rocksdb_readoptions_t,

@@ -22,7 +22,7 @@
 namespace deltabloom::internal {
 namespace {
 
-// As CatchForC, but prints the error if `errptr` is null.
+// Does what CatchForC does, but prints the error if `errptr` is null.
 template <typename Fn>
 auto CatchOrPrint(char** errptr, Fn fn) {
   std::string error;

@@ -35,8 +35,8 @@ bool AnySegment(const dl_phdr_info& object, Fn fn) {
   return std::any_of(first, first + object.dlpi_phnum, fn);
 }
 
-// As memmem, of which a sanitizer checks the memory that it keeps around
-// constants, too; this reads over all of it.
+// Does what memmem would do. memmem cannot be used: sanitizers check the memory
+// that they keep around constants, and this function reads that memory too.
 __attribute__((no_sanitize("address", "thread"))) bool Contains(
     const char* bytes, size_t size) {
   size_t matched = 0;

@@ -17,7 +17,8 @@ namespace {
 using rocksdb::Slice;
 using rocksdb::Status;
 
-// With fewer bits a filter lets two in five absent keys or more through.
+// The fewest bits to which a size limit may lower a filter. With fewer bits, a
+// filter lets at least two in five absent keys through.
 constexpr uint32_t kLeastLoweredMillibits = 2000;
 
 // The most bits up to `most` with which the payload has at most payload_limit
@@ -41,10 +42,11 @@ uint32_t MillibitsWithin(uint64_t payload_limit, const LayoutRow& layout,
 constexpr uint64_t kBlockTrailerSize = 5;
 constexpr double kBalanceUnit = 4294967296.0;  // 2^32
 
-// Of a sealed filter with a payload of one byte and no probes.
+// The size of a sealed filter with a payload of one byte and no probes, which
+// matches every key.
 constexpr size_t kAlwaysMatchSize = 1 + kSealedFramingSize;
 
-// Without its text if memory has run out.
+// Returns a Corruption with this text, or without a text if memory has run out.
 Status Corruption(const char* text) {
   Status status = Status::Corruption();
   WithoutThrowing([&] { status = Status::Corruption(text); });
@@ -379,7 +381,7 @@ void BitsBuilder::WarnOnce(BuilderWarning warning,
   std::atomic<bool>& warned =
       settings_.tally->warned[static_cast<size_t>(warning)];
   if (settings_.log == nullptr || warned.exchange(true)) return;
-  // Without memory the next filter warns.
+  // If memory has run out, the flag stays false, so the next filter warns.
   warned = WithoutThrowing([&] {
     rocksdb::Warn(settings_.log, "[deltabloom] %s", message().c_str());
   });

@@ -89,7 +89,7 @@ struct ForeignKeys {
   std::unique_ptr<FilterBitsReader> reader;
 };
 
-// What a reader does besides looking up keys.
+// The input of a reader apart from its keys: what it needs to count lookups.
 struct Extras {
   const ReaderSettings& settings;
   const Slice& filter;

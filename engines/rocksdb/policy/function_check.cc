@@ -92,8 +92,8 @@ class CautiousCaller {
     return Call(kEstimateEntriesAdded).first == entries && IsIntact() &&
            Call(kEstimateEntriesAdded).first == entries;
   }
-  // Whether `function` returns a filter, whose memory it has put into the first
-  // argument, and leaves the builder empty.
+  // Returns whether `function` returns a filter, puts the filter's memory into
+  // the first argument, and leaves the builder empty.
   bool Finishes(Function function) {
     const Returned filter = Call(function);
     return IsIntact() && filter.second <= 1000 &&
@@ -139,7 +139,8 @@ Function FirstWrongFunction(FilterBitsBuilder* builder) {
     caller.Call(function);
     if (!caller.IsIntact()) return function;
   }
-  // What is left is MaybePostVerify.
+  // All functions but MaybePostVerify have been told apart, so that one is
+  // right, too.
   return kFunctions;
 }
 

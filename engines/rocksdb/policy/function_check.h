@@ -1,6 +1,7 @@
-// Whether RocksDB's builders and readers have the functions that private_abi.h
-// declares. A library whose classes have others is told by calling them, so the
-// first calls are made such that they do no harm then.
+// Checks that RocksDB's builders and readers have the functions that
+// private_abi.h declares. The check calls these functions. A library may have
+// other ones in their places, so the first calls are chosen such that they do
+// no harm then.
 #pragma once
 
 #include <memory>
@@ -9,8 +10,9 @@
 
 namespace deltabloom::internal {
 
-// Whether the virtual table of the builder, whose class adds no virtual
-// function of its own, ends after the declared functions. Calls none of them.
+// Returns whether the virtual table of the builder ends after the declared
+// functions. Calls none of them. The class of the builder must add no virtual
+// function of its own.
 bool HasDeclaredFunctions(const rocksdb::FilterBitsBuilder& builder);
 
 // Calls every function of an empty builder of 9 to 30 bits per key, and of the

@@ -193,7 +193,8 @@ std::shared_ptr<rocksdb::Cache> CacheToCharge(
   return charges ? table.block_cache : nullptr;
 }
 
-// Whether tables of the family have an index by the hash of a key's prefix.
+// Returns whether tables of the family have an index by the hash of a key's
+// prefix.
 bool HasHashIndex(const ColumnFamilyOptions& family) {
   using Table = rocksdb::BlockBasedTableOptions;
   if (family.table_factory == nullptr) return false;
@@ -299,7 +300,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       const rocksdb::Slice& filter) const override {
     try {
       const PolicyOptions options = live_.Get();
-      // Without its transform no filter can be read, not even an empty one.
+      // No filter can be read without its transform, not even an empty one.
       if (options.TransformIsUnknown()) return NewSealedBitsReader({}, {});
       ReaderSettings reader;
       if (options.compatibility == RocksDBCompatibility::kBuiltin) {
@@ -378,7 +379,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     steady_clock::time_point statistics = steady_clock::now();
   };
 
-  // With log_mutex_ held.
+  // REQUIRES: log_mutex_ is held.
   LogState& StateOf(const Logger* log) const {
     constexpr size_t kMostLogs = 1000;  // some of them closed long ago
     if (logs_.size() >= kMostLogs && logs_.count(log) == 0) logs_.clear();

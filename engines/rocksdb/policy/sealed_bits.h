@@ -23,7 +23,7 @@
 
 namespace deltabloom::internal {
 
-// As in RocksDBFilterOptions.
+// The options of this name in RocksDBFilterOptions.
 struct FilterSizeOptions {
   uint32_t millibits_per_key = 0;
   double false_positive_rate = 0;  // if not 0, instead of them
@@ -73,8 +73,8 @@ struct SharedTally {
   std::atomic<bool> warned[static_cast<size_t>(BuilderWarning::kCount)] = {};
 };
 
-// What a builder needs of its policy and of RocksDB's context. Options are
-// those of RocksDBFilterOptions.
+// The settings that a builder takes from its policy and from RocksDB's context.
+// Members named like options of RocksDBFilterOptions have their meaning.
 struct BuilderSettings : FilterSizeOptions {
   const LayoutRow* layout = nullptr;
   uint64_t max_build_bytes = 0;

@@ -127,7 +127,8 @@ void SubtractCounters(const RocksDBFilterRow& row, RocksDBFilterRow* from) {
 // All policies of the process. Its mutex comes before those of policies.
 struct Process {
   std::map<const FilterPolicy*, PolicyStatistics*> policies;
-  // Those added and not destroyed; their policies may be gone already.
+  // Statistics that were added and not destroyed; their policies may be gone
+  // already.
   std::set<const PolicyStatistics*> counting;
   FilterRows ended;
   Baseline baseline;
@@ -231,7 +232,7 @@ RocksDBFilterStatistics Baseline::Since(const FilterRows& now) const {
 PolicyStatistics::~PolicyStatistics() {
   ProcessWide<Process> process;
   if (process->counting.erase(this) == 0) return;
-  // Without memory the sum lacks what this policy counted.
+  // If memory has run out, the sum lacks what this policy counted.
   WithoutThrowing([&] { Add(RowsSinceStart(), &process->ended); });
 }
 

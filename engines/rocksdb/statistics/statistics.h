@@ -139,7 +139,7 @@ inline constexpr std::string_view kEmptyName = "empty";
 inline constexpr std::string_view kAlwaysName = "always";
 inline constexpr std::string_view kForeignName = "rocksdb";
 
-// What a filter counts as; `name` is static.
+// The class under which a filter is counted; `name` is static.
 struct FilterClass {
   int level;
   std::string_view name;
@@ -190,7 +190,8 @@ struct Baseline {
 // Thread-safe.
 class PolicyStatistics {
  public:
-  // What it counted stays in the sum of the process, if it was part of it.
+  // The sum of the process keeps what these statistics counted, if they were
+  // part of it.
   ~PolicyStatistics();
 
   // Lives as long as this. Throws std::bad_alloc.
@@ -222,7 +223,7 @@ class OpenFilter {
   ~OpenFilter();
   OpenFilter(const OpenFilter&) = delete;
 
-  // Without a branch on the answer.
+  // Takes no branch on the answer: it would often be mispredicted.
   void Count(bool may_match) {
     CountLookups(group_->slot, 1, may_match ? 0 : 1,
                  expected_[may_match ? 1 : 0]);
@@ -245,7 +246,8 @@ class OpenFilter {
   double expected_[2] = {0, 0};
 };
 
-// Whether a policy was made in this process, not before a fork. Takes no lock.
+// Returns whether a policy was made in this process, and not before a fork.
+// Takes no lock.
 bool CountsInThisProcess();
 
 // For the functions of the public header. From AddPolicy on the statistics are
