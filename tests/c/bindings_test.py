@@ -17,7 +17,7 @@ GO, RUSTC = ("" if tool.endswith("-NOTFOUND") else tool for tool in sys.argv[3:5
 EXAMPLES = SOURCE / "examples" / "bindings"
 NODE, JAVAC = shutil.which("node"), shutil.which("javac")
 
-# What RocksJava has, as far as the example needs it.
+# The part of RocksJava that the example needs.
 STUB = """package org.rocksdb;
 public abstract class Filter {
   protected Filter(long handle) { if (handle == 0) throw new IllegalStateException(); }

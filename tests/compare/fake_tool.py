@@ -37,7 +37,7 @@ if benchmark == "levelstats":
     sys.exit(0)
 ours = re.search(r"filter_policy=(\{id=)?deltabloom", pathlib.Path(flags["options_file"]).read_text())
 policy = "deltabloom" if ours and failure != "misnamed" else "bloomfilter"
-# As RocksDB 7.8.3 writes it; every path may hold any name.
+# The LOG looks as RocksDB 7.8.3 writes it; every path may hold any name.
 (database / "LOG").write_text(
     f"2026/11/21-12:00:00.000000 7fe0 DB SUMMARY\n"
     f"2026/11/21-12:00:00.000001 7fe0 SST files in {database} dir, Total Num: 0, files: \n"

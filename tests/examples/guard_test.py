@@ -201,7 +201,8 @@ class Test(unittest.TestCase):
         answers = ["may match", "may match", "absent", "absent"]
         self.assertEqual(self.client(*words, "check", *keys),
                          [f"{answer} {key}" for answer, key in zip(answers, keys)])
-        # What a neighbour adds, the guard looks for in the store.
+        # The guard does not know keys that another process has added, so it
+        # looks for them in the store.
         self.assertEqual(self.client(*words, "add", "id:b", keys[3]), ["added 2"])
         before = guard.stats()
         self.assertEqual(guard.ask("GET b"), "NONE")

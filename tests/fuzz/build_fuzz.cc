@@ -16,7 +16,7 @@ namespace {
 
 using namespace internal;
 
-// Of the input's own.
+// The most keys that are taken from the input itself.
 constexpr size_t kMaxKeys = 200;
 
 struct Case {

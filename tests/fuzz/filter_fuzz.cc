@@ -37,7 +37,7 @@ bool All(const Answers& answers, bool wanted) {
          0;
 }
 
-// What is empty holds no key; what is unknown may hold every key.
+// Checks that an empty filter matches no key and unknown bytes match every key.
 void CheckKind(const Answers& answers) {
   if (answers.kind == FilterKind::kFilter) return;
   Check(All(answers, answers.kind != FilterKind::kEmpty));
@@ -50,7 +50,7 @@ Answers AskRaw(std::string_view filter, Hash hash,
         return ParseRaw(filter, hash, cpu, parsed, nullptr);
       },
       keys);
-  // What is documented to match every key or none.
+  // docs/format.md says that these bytes match no key or every key.
   if (filter.size() <= 1) Check(All(answers, false));
   if (filter.size() > 1 && filter.back() == 0) Check(All(answers, true));
 
@@ -62,7 +62,8 @@ Answers AskRaw(std::string_view filter, Hash hash,
   return answers;
 }
 
-// As a reader that maps keys parses it, beside one that does not.
+// Parses the bytes as a reader that maps keys does, and compares the answers
+// with those of a reader that does not.
 void AskMapped(std::string_view filter, FilterKind plain_kind,
                const std::vector<std::string_view>& keys) {
   HashedKeys hashed;

@@ -40,7 +40,7 @@ void ReadBitmap(std::string_view bitmap) {
   Check(again.SetBits() == filter.SetBits());
 }
 
-// What was replaced once is well-formed from then on.
+// Checks that text is well-formed once its invalid parts were replaced.
 void ReadText(std::string_view bytes) {
   const std::u16string text = JavaUtf16(bytes);
   Check(text.size() <= bytes.size());

@@ -1,5 +1,5 @@
-// What the fuzz harnesses share. Each is one source, which includes this and
-// defines FuzzOne.
+// Functions that all fuzz harnesses share. A harness is one source file, which
+// includes this header and defines FuzzOne.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +76,7 @@ inline std::string_view View(const std::vector<char>& bytes) {
 // The answers for `keys`, asked one by one and in one batch, which must agree.
 inline std::vector<bool> Ask(const internal::ParsedFilter& parsed,
                              const std::vector<std::string_view>& keys) {
-  // As RocksDB does, into memory that ends with the last answer.
+  // As in RocksDB, the memory for the answers ends with the last of them.
   const auto batch = std::make_unique<bool[]>(keys.size());
   internal::MayMatchViews(parsed, keys.data(), keys.size(), batch.get());
   std::vector<bool> answers;

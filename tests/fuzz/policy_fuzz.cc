@@ -71,7 +71,8 @@ double BitsPerKey(const FilterPolicy& policy) {
   return std::stod(text);
 }
 
-// What RocksDB writes into an OPTIONS file reads as the same.
+// Checks that the text that RocksDB writes into an OPTIONS file gives the same
+// policy when it is read.
 void WriteAndRead(const FilterPolicy& policy) {
   const std::string text = policy.ToString(Strict());
   const PolicyPtr again = FromString(text);

@@ -31,7 +31,7 @@ void AskPart(std::string_view bytes, const Bounds& bounds) {
   Check(!description.empty() && description.find('\n') == std::string::npos);
 }
 
-// As they are, and followed by their size.
+// Queries the bytes as they are, then with their size behind them.
 void AskBytes(Input* input, const Bounds& bounds) {
   const std::vector<char> bytes = input->Rest();
   AskPart(View(bytes), bounds);

@@ -28,7 +28,8 @@ void AskFilter(const RangePart& filter, const Bounds& bounds) {
   }
 }
 
-// As a scan does, with a copy of its own, so that ASan sees its end.
+// Queries the bytes as a scan does, in a copy, so that ASan sees reads beyond
+// its end.
 void AskProperty(std::string_view bytes, const Bounds& bounds) {
   const std::vector<char> copy(bytes.begin(), bytes.end());
   RangeProperty property;
@@ -72,7 +73,7 @@ void Build(Input* input, const Bounds& bounds) {
     Check(filter.MayMatch(key, key + '\0'));
     Check(filter.MayMatch(key, std::nullopt));
   }
-  // Without its end, and with another byte.
+  // Truncates the bytes, then changes one of them.
   const size_t at = cut % bytes.size();
   AskProperty(std::string_view(bytes).substr(0, at), bounds);
   bytes[at] = static_cast<char>(bytes[at] ^ change);

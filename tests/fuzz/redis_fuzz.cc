@@ -1,6 +1,6 @@
-// What a Redis server may answer: any fields as a descriptor, any text as a
-// redirection, any tree as a map of slots. Each is rejected, or understood and
-// then safe to use.
+// Parses any answer of a Redis server: any fields as a descriptor, any text as
+// a redirection, any tree as a map of slots. Each is rejected, or understood
+// and then safe to use.
 //
 // Input: a byte that chooses among these, then the fields, each ended by a zero
 // byte; the text; or the tree.
@@ -41,7 +41,7 @@ void ReadDescriptor(std::string_view fields) {
     Check(descriptor.OffsetInShard(offset) / 8 < descriptor.StringBytes(shard));
     descriptor.ShardAt(shard);
   }
-  // What is written again is read as the same.
+  // A descriptor that is written and read again is the same.
   RedisReply copy;
   for (const auto& [name, value] : descriptor.Fields()) {
     SetText(name, AddChild(&copy));

@@ -158,7 +158,8 @@ void RepairFooter(std::string* table) {
 void RepairTable(std::string* table) {
   RepairFooter(table);
   for (int i = 0; i < kMaxRepairs; ++i) {
-    // What a walk that fails has read last is what it did not like.
+    // When a walk fails, the block that it read last is the one that it
+    // rejected.
     SstFile file;
     const TableBytes source(*table);
     if (WalkSst(source, &file).empty()) return;

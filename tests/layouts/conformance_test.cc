@@ -21,7 +21,8 @@ const uint64_t kSeed = test::SeedOr(20260101);
 
 using Param = std::tuple<const LayoutRow*, Cpu>;
 
-// What ran, for the check at the very end.
+// The layouts and CPU levels that tests ran with. The last test checks that
+// none is missing.
 std::set<std::pair<std::string, Cpu>>& Reached() {
   static std::set<std::pair<std::string, Cpu>> reached;
   return reached;

@@ -108,8 +108,8 @@ class Database : public testing::Test {
     return Reads(absent);
   }
 
-  // Without a filter a read of each absent key, except for those between two
-  // tables; with one about 1 %, and 5 % says that it is used.
+  // Without a filter, each absent key is read, except for those between two
+  // tables. With a filter about 1 % are; below 5 % the filter is in use.
   void ExpectUnfiltered(const PolicyPointer& policy) {
     EXPECT_GE(ReadsUnder(policy), kKeys * 99u / 100);
   }

@@ -147,8 +147,8 @@ TEST(LevelDBPolicy, OwnName) {
   }
 }
 
-// Without memory LevelDB sees no exception, and the filter matches every key.
-// Compact fails when its payload is there already.
+// If memory runs out, LevelDB sees no exception, and the filter matches every
+// key. Compact fails when its payload is already allocated.
 TEST(LevelDBPolicy, OutOfMemory) {
   constexpr int kKeys = 3000;  // enough that building allocates
   const std::vector<std::string> texts = test::Random(1).Keys(kKeys, 10);

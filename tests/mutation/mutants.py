@@ -33,7 +33,8 @@ BINARY = {
 }
 WORDS = {"true": ["false"], "false": ["true"], "min": ["max"], "max": ["min"]}
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<=", ">>="}
-# What stands in their parentheses does not change what the program computes.
+# Mutants inside the parentheses of these words would not change what the
+# program computes.
 WITHOUT_MEANING = {"static_assert", "assert", "alignas", "__attribute__", "__builtin_prefetch", "reserve", "decltype",
                    "noexcept"}  # fmt: skip
 NOT_AN_EXPRESSION = {

@@ -106,7 +106,7 @@ def arguments():
 
 
 def tracked_files():
-    # Those of the working tree: what is new and not ignored is there, too.
+    # Files of the working tree count, including new ones that are not ignored.
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             cwd=ROOT, check=True, capture_output=True)
     return {name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).exists()}
@@ -128,8 +128,8 @@ def choose(every, sample, seed):
     """One change per function first, in random order, then a second and so on:
     all functions, and so all files, are changed about equally often. Also
     returns what is left of each, to take when one does not compile."""
-    # By hashes and not by drawing, so that an edit changes the choice there
-    # and nowhere else.
+    # The choice depends on hashes, not on a sequence of random numbers, so that
+    # an edit changes it there and nowhere else.
     by_seed = lambda *names: hashlib.sha256(repr((seed, *names)).encode()).digest()
     units = collections.defaultdict(list)
     for mutant in every:
@@ -186,7 +186,7 @@ class Tree:
         listed = self.run_or_exit("CTest fails", "ctest", "--test-dir", self.build, "--show-only=json-v1")
         for test in json.loads(listed)["tests"]:
             properties = {p["name"]: p["value"] for p in test.get("properties", [])}
-            # Without a command while its program is not built.
+            # A test has no command until its program is built.
             self.tests[test["name"]] = (test.get("command"), properties)
 
     def run_or_exit(self, problem, *command):

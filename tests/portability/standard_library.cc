@@ -1,4 +1,4 @@
-// What MemorySanitizer must know about libstdc++, which is not instrumented:
+// Tells MemorySanitizer what libstdc++, which is not instrumented, writes:
 // script/test --long portability links this into each program, ahead of the
 // library.
 //
@@ -54,7 +54,7 @@ std::to_chars_result __wrap__ZSt8to_charsPcS_d(char* first, char* last,
   return result;
 }
 
-// Of maps and sets: links a node in.
+// Links a node into a map or set.
 void __real__ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(
     bool left, std::_Rb_tree_node_base* node, std::_Rb_tree_node_base* parent,
     std::_Rb_tree_node_base* header);

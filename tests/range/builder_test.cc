@@ -1,5 +1,5 @@
-// What the builder refuses, its memory, its choice, and bytes that may not
-// change.
+// The builder of range filters: input that it rejects, its memory, its choice
+// of cuts, and bytes that must not change.
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ std::vector<std::string> Paths(uint64_t n) {
   });
 }
 
-// Of one size, but no numbers.
+// Keys of one size that are no numbers.
 std::vector<std::string> Hashes(uint64_t n) {
   return Sorted(n, [](uint64_t h, uint64_t i) {
     return BigEndian(h) + BigEndian(Remix64(i, 1));
@@ -53,7 +53,8 @@ std::string Built(const std::vector<std::string>& keys, double bits) {
                 internal::range::kRangeLength);
 }
 
-// Of numbers, which the keys decide, and of fixed cuts.
+// Pins the bytes of filters whose cuts are fixed or, for numbers, follow from
+// the keys.
 TEST(RangeBuilder, BytesStayTheSame) {
   struct Golden {
     std::vector<std::string> keys;

@@ -47,7 +47,7 @@ TEST(RangeFilter, LearnsFromSamples) {
 }
 
 TEST(RangeFilter, PrefixesByHand) {
-  // What the text is written as again; null if it is not valid.
+  // Each text with its normalised form; null if it is not valid.
   const std::pair<std::string, const char*> texts[] = {
       {"", ""},
       {"8", "8"},

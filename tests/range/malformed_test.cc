@@ -23,7 +23,7 @@ std::string NumbersPart() {
   return PartOf(keys, 12, {}, {}, 1024);
 }
 
-// With a cut at bits and one at a delimiter.
+// A part with a cut at bits and one at a delimiter.
 std::string PrefixesPart() {
   KeySet keys;
   for (uint64_t i = 0; i < 600; ++i) {
@@ -46,7 +46,7 @@ bool AlwaysMatches(const std::string& part) {
   return true;
 }
 
-// With this number of bytes before the size, which stays right.
+// Changes the number of bytes before the size to `size`, and the size with it.
 std::string Resized(std::string part, size_t size) {
   part.resize(part.size() - 8);
   part.resize(size);

@@ -33,8 +33,8 @@ std::vector<internal::range::Cut> RandomCuts(const KeyKind& kind,
   return cuts;
 }
 
-// What the part says of all keys from the bound on, and of all below it, is
-// true; of numbers it knows everything.
+// Checks what the part says of all keys from the bound on, and of all below it.
+// Parts of numbers know both exactly.
 void CheckEnds(const RangePart& range, const std::vector<std::string>& keys,
                const std::string& bound) {
   const bool any_from = bound <= keys.back();
@@ -117,7 +117,8 @@ TEST_F(RangeProperty, NoKeyIsLost) {
   }
 }
 
-// As RocksDB looks up a range in the partition that its lower bound belongs to.
+// Looks up ranges as RocksDB does, in the partition that the lower bound
+// belongs to.
 TEST_F(RangeProperty, Partitions) {
   for (const KeyKind& kind : KeyKinds()) {
     KeySet set;
@@ -169,7 +170,7 @@ TEST(RangeOutside, IsKnown) {
     EXPECT_FALSE(range.HasKeyFrom(BigEndian(10 << 20)));
     EXPECT_TRUE(range.HasKeyBelow(BigEndian(10 << 20)));
     EXPECT_FALSE(range.HasKeyBelow(BigEndian(9 << 20)));
-    // Without an upper bound the last key decides.
+    // The last key decides about ranges without an upper bound.
     EXPECT_FALSE(range.MayMatch(BigEndian(10 << 20), std::nullopt));
     EXPECT_TRUE(range.MayMatch(BigEndian((9 << 20) + 2990), std::nullopt));
     EXPECT_FALSE(range.MayMatch("\xff\xff", std::nullopt));

@@ -1,6 +1,7 @@
-// What is let through: of numbers against the theory of util/range/numbers.h,
-// within five standard errors, of prefixes by workloads. The same at every run
-// unless DELTABLOOM_SEED asks for others.
+// The share of empty ranges that range filters let through. For numbers it is
+// compared with the theory of util/range/numbers.h, within five standard
+// errors; for prefixes with a limit for each workload. The keys are the same at
+// every run unless DELTABLOOM_SEED is set.
 
 #include <algorithm>
 #include <cmath>
@@ -49,9 +50,10 @@ TEST(UniformKeys, NoMoreThanTheBound) {
   }
 }
 
-// Of the empty scans of each kind at most these percents pass, at 8 bits per
-// key, on average over the levels: by keys alone, with a sample of the kind,
-// and with a sample of another kind of scans of the same keys.
+// The limits are percentages of the empty scans of each kind that pass at 8
+// bits per key, on average over the levels. There are three: by keys alone,
+// with a sample of the kind, and with a sample of another kind of scans of the
+// same keys.
 class Scans : public testing::TestWithParam<Workload> {};
 
 TEST_P(Scans, FewPass) {

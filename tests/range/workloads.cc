@@ -47,7 +47,7 @@ Bounds PrefixScan(const std::string& prefix) {
 
 Bounds OneKey(const std::string& key) { return {key, key + '\0'}; }
 
-// Of groups the even ones may have keys.
+// Keys are in even groups only, so that scans of odd groups are empty.
 uint64_t Present(uint64_t groups, Random* random) {
   return 2 * random->Below(groups);
 }
@@ -184,7 +184,8 @@ Table TenantTime(size_t n, uint64_t groups, Random* random) {
             }}}};
 }
 
-// As db_stress has them: 8, 16 or 24 bytes, the longer ones more frequent.
+// The keys have the sizes that db_stress uses: 8, 16 or 24 bytes, the longer
+// ones more often.
 Table MixedSizes(size_t n, uint64_t groups, Random* random) {
   const auto key_of = [](uint64_t number) {
     std::string key = Bytes(number / 100);

@@ -27,7 +27,8 @@ struct Table {
   std::vector<ScanKind> kinds;
 
   bool Holds(const Bounds& range) const;
-  // Of the kind. Empty bounds if too few ranges of this kind are empty.
+  // Draws an empty range of this kind. Both bounds are empty if too few ranges
+  // of the kind are.
   Bounds DrawEmpty(const ScanKind& kind, Random* random) const;
 };
 

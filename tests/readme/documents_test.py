@@ -52,8 +52,8 @@ def compile_error(program):
     return done.stderr or ("failed" if done.returncode else "")
 
 
-# What stands around a block of C++ in the program that it is pasted into, by a
-# name that only this block has.
+# The text that a block of C++ needs before it to compile. Each block is found
+# by a name that occurs in no other.
 SURROUNDINGS = {
     "AddRocksDBFilters": "",
     "FilterBuilder": "#include <deltabloom/filter.h>\n",

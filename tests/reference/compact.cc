@@ -22,7 +22,7 @@ void Append(uint64_t number, size_t size, std::string* to) {
   }
 }
 
-// What the sizes and the payload's size determine.
+// The numbers that follow from the sizes of the layers and the payload's size.
 struct Shape {
   std::vector<uint64_t> starts, first_row, buckets, first_bucket;  // per layer
   uint64_t blocks = 1, thresholds_size = 0, words = 0, columns = 0, narrow = 0;

@@ -73,7 +73,8 @@ std::string NextBits(std::string bits) {
   return bits;
 }
 
-// With how many bytes of `lower` all keys k, lower <= k < upper, begin.
+// Returns how many bytes of `lower` all keys k with lower <= k < upper begin
+// with.
 size_t CommonBytes(const std::string& lower, const std::string& upper) {
   size_t i = 0;
   while (i < lower.size() && i < upper.size() && lower[i] == upper[i]) ++i;
@@ -139,7 +140,8 @@ bool Range::NumbersMayMatch(const std::string& lower,
   const auto a = static_cast<uint64_t>(first - base_) >> unit_;
   const auto b = static_cast<uint64_t>(end - 1 - base_) >> unit_;
   if (b - a >= universe_ - 1) return true;
-  // Of each block that the numbers touch, where in it each code would be.
+  // For each block that the numbers touch: the place in it that each code would
+  // have.
   for (uint64_t block = a / universe_;; ++block) {
     const uint64_t q =
         block == 0 ? 0

@@ -88,8 +88,8 @@ bool CompactIsValid(std::string_view payload);
 // The answer for any payload, malformed ones included.
 bool CompactMayMatch(std::string_view payload, uint64_t hash);
 
-// What a range part says, read slowly and straight from docs/format.md: codes
-// as a set, prefixes as strings of '0' and '1'. Only for parts that a writer
+// A slow reader of range parts, written straight from docs/format.md: codes are
+// a set, prefixes are strings of '0' and '1'. Only for parts that a writer
 // made.
 class Range {
  public:

@@ -87,7 +87,7 @@ inline constexpr Equality kPadSpace = {
       return key + std::string(n % 16, ' ');
     }};
 
-// With a transform of the tests' own.
+// Keys that are equal under a transform that the tests register themselves.
 inline constexpr Equality kCustom = {"custom", "test.lowercase_too", Lower,
                                      kIgnoreCase.spell};
 

@@ -405,8 +405,8 @@ TEST(ReaderTest, EveryLengthAndLastByte) {
   }
 }
 
-// The same with the magic and a check that holds, so that the last byte
-// decides.
+// Does the same to bytes with the magic and a right check, so that the last
+// byte decides.
 TEST(ReaderTest, EveryPayloadSizeAndLastByteSealed) {
   const PolicyPtr policy = Deltabloom();
   const PolicyPtr builtin = RocksDBBloom();
@@ -581,7 +581,7 @@ TEST(SeededTest, NoRandomBytesNoFilter) {
 }
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-// What the cache charges at a time, and its own per entry.
+// The cache charges memory in units, and some bytes for each entry.
 constexpr uint64_t kSlack = kMiB;
 
 class ConstructionChargeTest : public ::testing::TestWithParam<std::string> {
@@ -678,7 +678,7 @@ INSTANTIATE_TEST_SUITE_P(
     Policies, ConstructionCorruptionTest,
     ::testing::Combine(::testing::Bool(), ::testing::ValuesIn(LayoutNames())));
 
-// Without detection the damage loses keys.
+// If detection is off, the damage loses keys.
 TEST_P(ConstructionCorruptionTest, FlushFailsAndWritesNothing) {
   const auto& [partitioned, layout] = GetParam();
   const PolicyPtr policy = std::make_shared<DelegatingPolicy<FlippingBuilder>>(

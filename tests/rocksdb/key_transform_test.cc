@@ -226,7 +226,7 @@ TEST(KeyTransformOptionTest, EqualNeighboursCountOnce) {
 #endif
 }
 
-// What a transform throws does not leave a call of RocksDB's.
+// An exception of a transform does not leave a call of RocksDB's.
 TEST(KeyTransformOptionTest, ATransformThatThrows) {
   static bool throws = false;
   KeyTransform transform;
@@ -396,7 +396,8 @@ TEST_P(KeyTransformTest, VersionsAndDeletes) {
   for (const auto* snapshot : snapshots) db_->ReleaseSnapshot(snapshot);
 }
 
-// With a prefix extractor as well, with and without whole keys.
+// Key transforms work with a prefix extractor, too, with and without whole
+// keys.
 TEST_P(KeyTransformTest, Prefixes) {
   for (const bool whole_keys : {true, false}) {
     TestDb db(MakeOptions([&](Options* options, BlockBasedTableOptions* table) {
@@ -427,7 +428,8 @@ TEST_P(KeyTransformTest, Prefixes) {
       it->Seek(absent);
       EXPECT_EQ(Get(db, absent), "NotFound: ");
     }
-    // Without whole keys newer releases count a Get as one of a prefix.
+    // If whole keys are not filtered, newer releases count a Get as one of a
+    // prefix.
     EXPECT_GT(db.Ticker(rocksdb::BLOOM_FILTER_USEFUL) +
                   db.Ticker(rocksdb::BLOOM_FILTER_PREFIX_USEFUL),
               380u);

@@ -324,8 +324,8 @@ TEST(FilterMemoryTest, AfterOpenAllTablesAreEstimated) {
   }
 }
 
-// As docs/operations.md rewrites the tables of another policy. With the least
-// bits it would be 10,000 bytes.
+// docs/operations.md rewrites the tables of another policy in this way. With
+// the least bits the filters would have 10,000 bytes.
 TEST(FilterMemoryTest, CompactFilesRewritesTablesInTheirLevel) {
   LevelsDb db;
   db.Open(WithPolicy(RocksDBBloom()));
@@ -475,7 +475,7 @@ TEST(FilterMemoryDeathTest, WithoutTheListenerItIsRefused) {
               "add listeners=deltabloom");
 }
 
-// As programs open checkpoints and backups.
+// Programs open checkpoints and backups with their listeners cleared.
 TEST(FilterMemoryTest, WithListenersClearedTablesGetMinBitsPerKey) {
   RocksDBFilterOptions filters = WithMemory(100'000);
   filters.layout = Layout::kCompact;
@@ -583,14 +583,14 @@ TEST(UseTest, BitsFollowTheLookups) {
   // Learned anew, from too few lookups to say anything.
   db.Reopen();
   EXPECT_NEAR(rewritten().bits, 10, 0.5);
-  // Without weights by use nothing changes.
+  // If weights_by_use is off, nothing changes.
   ASSERT_OK(db.SetField("weights_by_use", "off"));
   get(0);
   EXPECT_NEAR(rewritten().bits, 10, 0.5);
 }
 
-// What allocation=levels knows of the trees of a process: from listeners,
-// OPTIONS files, and after changes of which RocksDB informs no listener.
+// What allocation=levels knows of the trees of a process comes from listeners
+// and OPTIONS files; RocksDB informs no listener of some changes.
 
 constexpr char kLeveled[] =
     "  compaction_style=kCompactionStyleLevel\n"

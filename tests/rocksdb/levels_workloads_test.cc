@@ -245,8 +245,8 @@ TEST_F(LevelsWorkloadsTest, Hits) {
   struct Case {
     double hits, times_fewer_by_hand, times_fewer, most_bits;
   };
-  // Of DB::CompactFiles no event says how much it writes: up to 5.5 % more
-  // bits.
+  // No event says how much DB::CompactFiles writes, so its tables get up to 5.5
+  // % more bits.
   for (const auto& [hits, by_hand, grown, most] : std::initializer_list<Case>{
            {0, 0.95, 0.9, 10.5}, {0.99, 3, 2, 10.8}, {1, 0.9, 0.7, 6}}) {
     for (const Style* style : {&kByHand, &kStyles[0], &kStyles[3]}) {
@@ -282,7 +282,7 @@ constexpr Style kSweptStyles[] = {
     {"dynamic", [](Options* o) { Leveled(4, true, o); }},
 };
 
-// Without those whose tables RocksDB moves as they are.
+// The workloads whose tables RocksDB moves as they are are not swept.
 constexpr Workload kSweptWorkloads[] = {
     kWorkloads[0],
     kWorkloads[2],

@@ -62,7 +62,7 @@ const std::vector<std::string> kNames = {
     "EstimatedFpRate",
 };
 constexpr size_t kDestructors = 2;
-// What precedes the functions, and is not looked at.
+// Words before the first function, which the check ignores.
 constexpr size_t kBefore = 2;
 
 void Unknown() {}

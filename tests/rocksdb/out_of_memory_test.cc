@@ -76,8 +76,9 @@ bool SaysOutOfMemory(const std::string& error) {
          error.find("Memory limit reached") != std::string::npos;
 }
 
-// What is done once in a process: in a process of its own for each failure, so
-// this test comes first. Returns whether it succeeded, or an error.
+// An action that initialises something once in a process. So each failure needs
+// a process of its own, and this test comes first. Returns whether the action
+// succeeded; if not, with an error.
 using FirstUse = bool (*)(std::string* error);
 
 enum Outcome { kNoFailure, kFailedWithError, kNoError, kNeverSucceeds, kThrew };
@@ -459,7 +460,7 @@ TEST(PolicyOutOfMemoryTest, Validation) {
 using Collector = rocksdb::TablePropertiesCollector;
 using Factory = rocksdb::TablePropertiesCollectorFactory;
 
-// With samples, so that collectors copy them.
+// The state has samples, so that collectors copy them.
 std::shared_ptr<internal::RangesState> RangesStateWithSamples(
     const std::string& transform = "none") {
   RocksDBRangeOptions options;

@@ -89,7 +89,7 @@ class Programs(InAFolder):
         self.assertTrue(run(*get).stdout.startswith("0x"))
         run("ldb", f"--db={self.db}", "--try_load_options", "compact")
         self.assertRegex(self.log(), r"\[deltabloom\] version \S+: bits_per_key=9.9 ")
-        # Without the plugin every key is still there.
+        # RocksDB finds every key when the plugin is not loaded.
         self.assertTrue(run(*get, preload=None).stdout.startswith("0x"))
 
     def test_levels_have_their_listener(self):
@@ -164,7 +164,7 @@ class InTree(InAFolder):
                          preload=None).stdout  # fmt: skip
             self.check_sources(re.search(r"sources=(.*)", output).group(1).split(";"), without_c=with_c == "OFF")
         self.assertRegex(output, r"flags=-DDELTABLOOM_IN_ROCKSDB -iquote \S+/plugin/deltabloom/source")
-        # What RocksDB's CMake build picks from the make file.
+        # RocksDB's CMake build picks these variables from the make file.
         text = (self.folder / "plugin/deltabloom/deltabloom.mk").read_text()
         self.assertEqual(re.findall(r"_FUNC = ([^\n]*)", text), ["deltabloom_register"])
         self.assertEqual(re.findall(r"SOURCES = ([^\n]*)", text), [])

@@ -1,5 +1,5 @@
-// What a policy passes to its builders and writes into LOGs, and what it prints
-// where making one fails.
+// Tests what a policy passes to its builders, writes into LOGs, and prints when
+// it cannot be made.
 #include "engines/rocksdb/policy/policy.h"
 
 #include <stdexcept>
@@ -123,7 +123,7 @@ RocksDBFilterOptions Bits(double bits_per_key) {
   return options;
 }
 
-// What `fn` prints to standard error.
+// Returns what `fn` prints to standard error.
 template <typename Fn>
 std::string Printed(Fn fn) {
   ::testing::internal::CaptureStderr();

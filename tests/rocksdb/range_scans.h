@@ -257,7 +257,7 @@ inline std::string StateOf(Iterator* at) {
   return at->key().ToString(true) + " = " + at->value().ToString();
 }
 
-// With wide columns, which iterators of databases have.
+// Adds wide columns to StateOf(); only iterators of databases have them.
 inline std::string StateWithColumns(Iterator* at) {
   std::string state = StateOf(at);
 #if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(7, 7, 0)

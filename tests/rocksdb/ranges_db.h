@@ -31,7 +31,7 @@ inline void AddTo(RocksDBRanges* ranges, ColumnFamilyOptions* family) {
   EXPECT_EQ(error, "");
 }
 
-// Without a filter policy, so that nothing but ranges skips tables.
+// The options have no filter policy, so that only range filters skip tables.
 inline Options OptionsWith(RocksDBRanges* ranges,
                            const Change& change = nullptr) {
   Options options = MakeOptions({nullptr, false, change});
@@ -77,7 +77,7 @@ inline std::vector<std::string> PropertiesIn(
   return found;
 }
 
-// What was counted since the last call.
+// Returns what was counted since the last call.
 class Counted {
  public:
   explicit Counted(const RangesPtr& ranges) : ranges_(ranges) { Since(); }

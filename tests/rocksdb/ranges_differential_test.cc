@@ -42,7 +42,7 @@ const TestComparator& IgnoreCase() {
   return comparator;
 }
 
-// What a database is like: each of these changes which tables, blocks and
+// The properties of a database. Each of them changes which tables, blocks and
 // entries iterators meet.
 struct Configuration {
   explicit Configuration(Random* random) {
@@ -133,7 +133,7 @@ class RangesDifferentialTest : public ::testing::TestWithParam<KeyShape> {
     EXPECT_OK(rocksdb::DestroyDB(db_.path(), configuration_->options));
   }
 
-  // Of one database with random options.
+  // Makes `scans` scans of one database with random options.
   void RunDatabase(uint64_t scans, Random* random) {
     Open(random);
     const ::testing::ScopedTrace trace(__FILE__, __LINE__,
@@ -298,7 +298,7 @@ class RangesDifferentialTest : public ::testing::TestWithParam<KeyShape> {
                                          bounds_.lower, ViewOf(bounds_.upper));
       empty_ = narrow_.upper.has_value() &&
                !test->IsLess(narrow_.lower, *narrow_.upper);
-      // Without range filters there is none for these.
+      // RocksDB's own iterators reject empty bounds, so there is no model.
       if (empty_) return;
       model_ = std::make_unique<Model>(db_, read_, db_->DefaultColumnFamily(),
                                        narrow_);
@@ -350,7 +350,7 @@ class RangesDifferentialTest : public ::testing::TestWithParam<KeyShape> {
       };
       if (maybe("snapshot", 3)) read_.snapshot = db_->GetSnapshot();
       if (maybe("read ahead", 6)) read_.readahead_size = 16 << 10;
-      // With timestamps RocksDB 7.8.3 writes into the keys that it has pinned.
+      // RocksDB 7.8.3 writes into keys with timestamps that it has pinned.
       if (configuration.order != Order::kTimestamps && maybe("pinned", 6)) {
         read_.pin_data = true;
       }

@@ -168,7 +168,7 @@ TEST_F(RangesScanTest, EmptyAndInvertedRangesHaveNoKeys) {
     EXPECT_OK(scan->Refresh());
     EXPECT_EQ(AllKeys(scan.get()), Strings{});
   }
-  // By the caller's bound.
+  // The upper bound of the caller's options empties the range.
   const std::string own = Key(5);
   const Slice own_slice = own;
   ReadOptions read;
@@ -295,7 +295,7 @@ TEST_F(RangesScanTest, Tailing) {
   EXPECT_EQ(KeysForward(scan.get()), (Strings{Key(11), Key(12), Key(13)}));
   scan->Seek(Key(13));
   EXPECT_EQ(KeysForward(scan.get()), Strings{Key(13)});
-  // As without range filters.
+  // SeekToLast is not supported, as without range filters.
   scan->SeekToLast();
   EXPECT_TRUE(scan->status().IsNotSupported()) << scan->status().ToString();
   scan.reset();
@@ -675,7 +675,8 @@ TEST_F(RangesScanTest, ErrorsOfOptionsAreReported) {
 
 // --- Where RocksDB refuses table filters ------------------------------------
 
-// As RocksDB does with min_tombstones_for_range_conversion.
+// Refuses table filters, as RocksDB does with
+// min_tombstones_for_range_conversion.
 Iterator* RefuseFilters(rocksdb::DB* db, const ReadOptions& read,
                         ColumnFamilyHandle* family) {
   if (read.table_filter) {
@@ -762,7 +763,8 @@ class RangesTimestampTest : public ::testing::Test {
   void PutAt(const std::string& key, uint64_t time) {
     EXPECT_OK(db_->Put({}, key, Timestamp(time), "at " + std::to_string(time)));
   }
-  // What is found at a time, newest first, or with all versions from a time on.
+  // Returns the entries that a scan finds at a time, newest first; if `from` is
+  // set, all versions from that time on.
   Strings At(uint64_t time, const std::string& lower,
              const std::optional<std::string>& upper,
              std::optional<uint64_t> from = nullopt) {
@@ -777,7 +779,7 @@ class RangesTimestampTest : public ::testing::Test {
         db_, read, db_->DefaultColumnFamily(), lower, ViewOf(upper));
     Strings values;
     for (scan->SeekToFirst(); scan->Valid(); scan->Next()) {
-      // With iter_start_ts a key is an internal one.
+      // With iter_start_ts, key() is an internal key.
       values.push_back((from.has_value() ? "" : scan->key().ToString() + " ") +
                        scan->value().ToString());
       EXPECT_EQ(scan->timestamp().size(), 8u);
@@ -811,7 +813,8 @@ TEST_F(RangesTimestampTest, BoundsHaveNone) {
             (Strings{"ab at 20", "abc at 20", "abcdefgh at 20"}));
   EXPECT_EQ(At(5, "a", nullopt), Strings{});
   EXPECT_EQ(At(20, "abcdefgh", "abcdefgi"), Strings{"abcdefgh at 20"});
-  // As the timestamp of "a" is stored, it begins with a zero byte or not.
+  // The stored key of "a" is followed by its timestamp, which may begin with a
+  // zero byte.
   EXPECT_EQ(At(20, std::string("a\0", 2), "ab"), Strings{});
   EXPECT_EQ(At(20, "a\x01", "ab"), Strings{});
   EXPECT_EQ(At(20, "abd", "b"), Strings{});

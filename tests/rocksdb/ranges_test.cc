@@ -306,7 +306,7 @@ TEST(RangesByNameTest, FactoriesOfAnObjectKeepItsOptions) {
   EXPECT_EQ(OptionOf(by_name, "bits_per_key"), "13.000000");
 }
 
-// What they say is what tables get.
+// Tables get the filters that the options say.
 TEST(RangesByNameTest, OptionsTakeEffect) {
   const auto property_with = [](const std::string& options) {
     Options with = MakeOptions({nullptr});

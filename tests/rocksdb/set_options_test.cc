@@ -6,8 +6,8 @@
 namespace deltabloom::testing {
 namespace {
 
-// Whether SetOptions makes a new policy instead of changing the old one. Then
-// RocksDB adds the options that are not named.
+// True if SetOptions makes a new policy instead of changing the old one.
+// RocksDB then adds the options that are not named.
 #if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 908
 constexpr bool kNewPolicy = true;
 #else
@@ -32,7 +32,8 @@ class SetOptionsTest : public ::testing::Test {
     db_.Load(0, kKeys);
   }
 
-  // Of the policy in use: bits_per_key, layout, compatibility, max_build_bytes.
+  // Prints four options of the policy in use: bits_per_key, layout,
+  // compatibility, max_build_bytes.
   std::string Main() {
     return db_.Option("bits_per_key") + " " + db_.Option("layout") + " " +
            db_.Option("compatibility") + " " + db_.Option("max_build_bytes");
@@ -62,7 +63,7 @@ class SetOptionsTest : public ::testing::Test {
               kKeys * bits_per_key / 8 * 1.2 + 100);
   }
 
-  // What a reopened database would start with.
+  // Checks the value with which a reopened database would start.
   void ExpectInFile(const std::string& name, const std::string& value) {
     EXPECT_EQ(Option(*PolicyIn(db_.Loaded(/*strict=*/false)), name), value);
   }

@@ -391,7 +391,7 @@ TEST(StatisticsAdviceTest, BitsPerLevel) {
   const double six = five - std::log2(10);
   EXPECT_NEAR(four - five, std::log2(10), 0.11);
   EXPECT_NEAR(four * 1e5 + five * 1e6 + six * 1e7, 10 * 11.1e6, 0.06 * 11.1e6);
-  // By hand, from a rate of 2^-9.8 at 10 bits.
+  // The numbers were computed by hand, from a rate of 2^-9.8 at 10 bits.
   const double now = 3e6 * std::exp2(-9.8);
   double then = 0;
   for (const double bits : {four, five, six}) {
@@ -509,8 +509,8 @@ TEST(StatisticsAdviceTest, LevelWithFewLookups) {
   EXPECT_EQ(advice[1].find("level 6, local: 10.0 bits per key; 8.6 would cost"),
             0u)
       << advice[1];
-  // With fewer keys it can give them all. No filter then is a read for every
-  // lookup, and no more: 20 a second.
+  // A row with fewer keys can give all of its bits. Then it has no filter,
+  // which costs one read for every lookup: 20 a second.
   statistics.rows[1] = LookedUp(6, "local", 1e6, 10, 2000, 0.01);
   statistics.rows[0] = LookedUp(5, "local", 1e6, 10, 1e12, 0.01);
   advice = statistics.Advice();

@@ -468,7 +468,7 @@ class TestDb {
     return tables;
   }
 
-  // What the policy in use has for an option.
+  // Returns the value of an option in the policy in use.
   std::string Option(const std::string& name) const {
     return testing::Option(*PolicyIn(db_->GetOptions()), name);
   }
@@ -482,8 +482,8 @@ class TestDb {
     return db_->SetOptions(
         {{"block_based_table_factory", "{filter_policy=" + text + "}"}});
   }
-  // What a program that loads the OPTIONS file opens the database with; with
-  // statistics, which no OPTIONS file has.
+  // Returns the options with which a program that loads the OPTIONS file opens
+  // the database. Adds statistics, which no OPTIONS file has.
   Options Loaded(bool strict = true) const {
     ConfigOptions config;
     config.ignore_unknown_options = !strict;

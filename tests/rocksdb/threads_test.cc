@@ -1,5 +1,6 @@
-// What RocksDB and programs call from several threads at the same time. Label
-// `threads`: also for ThreadSanitizer, which ignores RocksDB's own races.
+// Calls that RocksDB and programs make from several threads at the same time.
+// The label `threads` marks tests that also run under ThreadSanitizer, which
+// ignores RocksDB's own races.
 #include <atomic>
 #include <chrono>
 #include <limits>
@@ -117,7 +118,7 @@ TEST(KeyMappingThreadsTest, EverythingAtOnce) {
       kRounds);
   threads.Repeat(
       [&](unsigned round) {
-        // As SetOptions does it.
+        // SetOptions changes a policy in this way.
         auto* const changed = const_cast<FilterPolicy*>(policy.get());
         EXPECT_OK(changed->ConfigureOption(ConfigOptions(), "seeded",
                                            round % 2 == 0 ? "false" : "true"));

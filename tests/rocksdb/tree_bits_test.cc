@@ -129,7 +129,8 @@ struct SimulatedTree {
     return keys;
   }
 
-  // Of two draws from the keys of one part.
+  // The expected number of different keys in two draws from the keys of one
+  // part.
   double Distinct(double a, double b) const {
     return plan.universe > 0 ? a + b - a * b * kParts / plan.universe : a + b;
   }
@@ -397,7 +398,7 @@ TEST(TreeBitsTest, FullTreesAreSizedByTheLastRunAndTheLimits) {
             "0:2x10 1:1x100 2:1x1100 ");
   EXPECT_EQ(text({{2, {1, 900}}, {6, {1, 950}}}, fixed),
             "0:2x10 1:1x100 2:1x950 3:1x950 4:1x950 5:1x950 6:1x950 ");
-  // Without limits as it is.
+  // A tree without limits is planned as it is.
   EXPECT_EQ(text({{0, {3, 60}}, {2, {1, 900}}, {6, {1, 950}}}, TreeLimits()),
             "0:3x20 2:1x900 6:1x950 ");
 }
@@ -430,7 +431,7 @@ TEST(TreeBitsTest, WholeRunsHaveNoDebts) {
   TreeBits empty = TreeOf("");
   empty.Flushed(1000);
   EXPECT_EQ(BitsOf(empty, table), 10);
-  // As all input of the merge does not count, that of others does.
+  // The runs that a merge reads do not count for its output; other runs do.
   TreeBits tree = TreeOf("6:100000@10<last 5:50000@20<5");
   tree.Flushed(1000);
   EXPECT_EQ(BitsOf(tree, table), 10);
@@ -442,7 +443,7 @@ TEST(TreeBitsTest, WholeRunsHaveNoDebts) {
     return BitsOf(tree, table);
   };
   EXPECT_NEAR(bits_of_run(50'000), 10 + 0.5 * 150'000 / 2 / 50'000, 0.01);
-  // As many as pay beside the largest run.
+  // More bits than these would not pay, given the bits of the largest run.
   EXPECT_NEAR(bits_of_run(5'000), 10 + std::log2(20), 0.2);
   EXPECT_EQ(bits_of_run(150'000), 10);
   // A compaction without events.
@@ -554,7 +555,7 @@ TEST(TreeBitsBurstTest, ABurstKeepsTheBitsOfTheOptionAndIsNotWorseThanUniform) {
         const Allocation ours = tree.Ours();
         EXPECT_NEAR(ours.bits / ours.keys, 10, 0.5);
         EXPECT_LE(tree.most_bits, 10.5);
-        // What was written while nothing was free has the average.
+        // Tables that were written while no bits were free have the average.
         EXPECT_LE(ours.rates,
                   1.1 * UniformBits(tree.curve, tree.SortedRuns(), 10).rates);
 
@@ -652,7 +653,7 @@ TEST(FilterMemoryTest, WhatCompactionsWriteCountsOnce) {
   EXPECT_EQ(bits({}), 4'000u);
   options.filter_memory += 10'000 / 8;
   EXPECT_NEAR(bits({}), 10'000, 50);
-  // Without events, of its level.
+  // A compaction without events gets the bits of its level.
   Compaction silent;
   silent.silent = true;
   silent.read = family.bits.Sums(6);
@@ -701,7 +702,7 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   no_policy.filters = false;
   unknown.SetLimits(no_policy);
   EXPECT_NEAR(target(), 335'000 * 0.97 / 20'000, 1e-9);
-  // What SetOptions has changed in one, it changes in all.
+  // A total that SetOptions changed in one family changes in all.
   options.filter_memory = 55'000;
   EXPECT_NEAR(target(), 375'000 * 0.97 / 20'000, 1e-9);
   EXPECT_EQ(problem, "");
@@ -710,7 +711,7 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   EXPECT_EQ(problem,
             "column families have different values of filter_memory: the "
             "smallest is used until all have the same");
-  // Without a total it leaves the others theirs.
+  // A family that has no total any more leaves the others theirs.
   options.filter_memory = 0;
   target();
   EXPECT_EQ(trees.families["same"].filter_memory, 55'000u);

@@ -58,7 +58,8 @@ TEST(BoundedMemory, NamesAndKeys) {
             "");
 }
 
-// The same large block again and again would take long to read.
+// A file that names the same large block again and again would take long to
+// read.
 TEST(BoundedMemory, FiltersThatDoNotFitIntoTheFileTogether) {
   const std::string large(200000, 'f');
   const char* expected = "expected filters of at most ";

@@ -95,7 +95,8 @@ class Crafted {
     return bytes_ + Footer(handles);
   }
 
-  // With a metaindex of these entries and an index of no entries.
+  // Ends the table with a metaindex of these entries and an index of no
+  // entries.
   std::string FinishWith(const std::string& metaindex_entries) {
     const BlockHandle index = Add(Block(""));
     const BlockHandle metaindex =

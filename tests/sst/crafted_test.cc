@@ -68,7 +68,7 @@ TEST_F(SourceTest, SaysWhyItCannotRead) {
             name + "18446744073709551615: cannot read 1 bytes: " +
                 std::strerror(EINVAL));
   ASSERT_EQ(::truncate(Path("file").c_str(), 100), 0);
-  // What is left comes in the first read; the error names the rest.
+  // The first read gets the bytes that are there; the error names the others.
   EXPECT_EQ(source->Read(50, 200, read.data()),
             name + "100: cannot read 150 bytes: the file has become shorter");
   EXPECT_EQ(source->Read(500, 10, read.data()),
@@ -574,7 +574,7 @@ TEST(ExtendedFooter, BadFields) {
   ExpectError(with(1, std::string(40, '\0')), "expected the bytes 3e");
 }
 
-// With a checksum of the footer that holds.
+// The checksum of the footer is right; a field of it is not.
 TEST(ExtendedFooter, BadContent) {
   Crafted table(6);
   const BlockHandle index = table.Add(Block(""));
@@ -696,7 +696,7 @@ TEST(RocksDB910Tables, Walk) {
     const SstFilter& filter = file.filters[0];
     EXPECT_EQ(filter.scope, table.scope);
     EXPECT_EQ(filter.policy, "rocksdb.BuiltinBloomFilter");
-    // What RocksDB counted itself.
+    // RocksDB's own count of filter bytes.
     uint64_t bytes = walked.Number("rocksdb.filter.size");
     const auto parts = walked.Parts(filter);
     if (table.scope == FilterScope::kPartitioned) {

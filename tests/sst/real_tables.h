@@ -27,7 +27,7 @@ inline std::string TableValue(uint64_t i) {
   return std::string(20, static_cast<char>('a' + i % 26));
 }
 
-// What this RocksDB writes.
+// The version of RocksDB, and the format versions that it writes.
 inline constexpr int kRocksDB = ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR;
 inline constexpr int kFirstFormatVersion = kRocksDB >= 1001 ? 2 : 0;
 inline constexpr int kLastFormatVersion = kRocksDB >= 1004  ? 7
@@ -122,7 +122,7 @@ class NamedPolicy : public leveldb::FilterPolicy {
       leveldb::NewBloomFilterPolicy(20)};
 };
 
-// What RocksDB itself reads from the file.
+// Returns the properties that RocksDB itself reads from the file.
 inline rocksdb::TableProperties PropertiesOf(const std::string& path) {
   rocksdb::SstFileReader reader{rocksdb::Options()};
   EXPECT_TRUE(reader.Open(path).ok()) << path;

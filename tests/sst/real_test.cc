@@ -313,7 +313,7 @@ std::vector<Sample> Samples(const std::string& path) {
   return samples;
 }
 
-// What a walk found, for comparison.
+// Returns the result of a walk as text, for comparison.
 std::string Found(const Walked& table) {
   std::string text;
   for (const SstFilter& filter : table.file.filters) {

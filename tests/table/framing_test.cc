@@ -39,7 +39,7 @@ SealOptions SealOf(unsigned fields) {
   return seal;
 }
 
-// Of keys as the layout hashes them.
+// Returns a sealed filter of the keys, which are those that the layout hashes.
 std::string Sealed(const std::vector<std::string>& keys, unsigned fields = 0,
                    Layout layout = Layout::kClassic) {
   std::string filter;
@@ -63,7 +63,7 @@ std::string Seeded(const std::string& key) {
   return std::string(bytes, sizeof(bytes));
 }
 
-// With a byte changed and the check of a framing of this size made again.
+// Changes one byte and computes the check of a framing of this size again.
 std::string Resealed(std::string filter, size_t from_end, int value,
                      size_t framing_size = kSealedFramingSize) {
   filter[filter.size() - from_end] = static_cast<char>(value);
@@ -103,7 +103,7 @@ struct Opened {
   FilterKind kind;
 };
 
-// Of bytes whose framing is right or rejected.
+// Parses bytes whose framing is either right or rejected.
 FilterKind KindOf(const std::string& filter) {
   const Opened opened(filter);
   EXPECT_TRUE(opened.kind == FilterKind::kFilter || opened.keys.AsTheyAre());
@@ -265,7 +265,8 @@ TEST(SealedFraming, EveryFlippedBitAndEveryOtherSizeIsNoticed) {
   }
 }
 
-// With a check that holds: reserved and zero bytes, flags, version.
+// The check is right, but a reserved or zero byte, a flag or the version is not
+// known.
 TEST(SealedFraming, UnknownFieldsMatchEverything) {
   for (unsigned fields : {0u, 7u}) {
     const std::string filter = Sealed({"a"}, fields);

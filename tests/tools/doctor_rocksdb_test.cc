@@ -56,7 +56,8 @@ class DoctorRocksDB : public test::ToolTest {
     ASSERT_OK(db_->Flush({}, family));
   }
 
-  // As RocksDB knows them. `without`: column families without a policy.
+  // Counts the tables that RocksDB knows. `without` is a column family without
+  // a policy.
   Counts Known(const std::string& without) {
     std::vector<rocksdb::LiveFileMetaData> files;
     db_->GetLiveFilesMetaData(&files);

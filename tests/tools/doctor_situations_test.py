@@ -72,7 +72,7 @@ class Situations(DatabaseTest):
             file.unlink()
         return database
 
-    # What happened; the database; exit status; code; words of the line.
+    # A row: what happened; the database; exit status; code; words of the line.
     NOTHING_FILTERS = [
         ("no policy in the OPTIONS", lambda t: t.then("nullptr", t.database()),
          1, "options_without_policy", "was last opened without a filter policy"),
@@ -148,7 +148,7 @@ class Situations(DatabaseTest):
          2, "unreadable", "MANIFEST-"),
     ]  # fmt: skip
 
-    # What it is; the database; notes.
+    # A row: what it is; the database; notes.
     HEALTHY = [
         ("the defaults", lambda t: t.database(), []),
         ("classic", lambda t: t.database("deltabloom:10:classic"), []),

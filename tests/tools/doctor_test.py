@@ -99,7 +99,7 @@ class Doctor(DatabaseTest):
         self.assertEqual(self.tables(), {("default", None): 1})
         self.assertIn("no filter in 1 table in level ", found["tables_without_filter"]["what"])
 
-        # What it says is to be done helps.
+        # The advised change removes the finding.
         self.assertIn("filter_policy=deltabloom:10:auto", found["options_without_policy"]["to_do"])
         edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom:10:auto")
         self.assertEqual(set(self.diagnose(database, 1)), {"tables_without_filter"})
@@ -112,7 +112,7 @@ class Doctor(DatabaseTest):
         change of the OPTIONS file."""
         policy = "filter_policy=.*"
         memory = "id=deltabloom;allocation=levels;filter_memory=1MiB;"
-        # Of different totals the smallest counts.
+        # If the totals differ, the smallest counts.
         second_family = f'[CFOptions "b"]\n[TableOptions/BlockBasedTable "b"]\n  filter_policy={{{memory}}}\n'
         for written_with, changes in {
             # Deltabloom uses the filters of RocksDB; not under a name of its own.
@@ -279,7 +279,8 @@ class Doctor(DatabaseTest):
 
 class Run(unittest.TestCase):
     def setUp(self):
-        # As in a build; the loader splits LD_PRELOAD at blanks.
+        # The folders are those of a build. The loader splits LD_PRELOAD at
+        # blanks.
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()), "a folder")
         self.plugins = self.folder / "engines" / "rocksdb"
         self.plugins.mkdir(parents=True)

@@ -147,7 +147,8 @@ class Page(unittest.TestCase):
         self.assertEqual(self.attribute("result", "keys=250M&entry=2k"), want)
 
     def test_each_of_two_equal_curves_can_be_seen(self):
-        # With levels, auto is compact for most sizes.
+        # Under allocation=levels, the curve of auto is that of compact for most
+        # sizes.
         lines = re.findall(r'<polyline[^>]*stroke="(#[^"]*)"[^>]*stroke-dasharray="([^"]*)"', self.dump(""))
         self.assertEqual([dashes for _, dashes in lines], 6 * ["none"] + 2 * ["7 3"] + ["10 20"])
         self.assertNotEqual(lines[-1][0], lines[-2][0])

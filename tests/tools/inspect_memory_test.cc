@@ -44,7 +44,7 @@ TEST_F(InspectMemory, BlocksLargerThanMemory) {
   const BlockHandle filter = good.Add("filter bytes");
   Write(File("c.sst"), good.FinishWith(Entry("fullfilter.p", Handle(filter))));
 
-  // With 256 MiB of memory.
+  // The program gets 256 MiB of memory.
   const nlohmann::json json =
       RunJson(directory_.path(), 1, "ulimit -v 262144; ");
   const auto& files = json.at("files");

@@ -274,7 +274,7 @@ TEST_F(Inspect, NamesAreEscaped) {
   EXPECT_EQ(json["files"][0].at("filters").at(0).at("policy"), name);
 }
 
-// Of all commands that read tables.
+// Tests all commands that read tables.
 class Usage : public test::ToolTest {
  protected:
   Usage() : ToolTest("") {}

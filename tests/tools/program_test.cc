@@ -1,6 +1,6 @@
-// What all subcommands of deltabloom share: what they print, the frame that
-// calls them (with commands made up here), and which files a command line
-// names.
+// Tests what all subcommands of deltabloom share: what they print, the frame
+// that calls them (with commands made for this test), and the files that a
+// command line names.
 #include "tools/deltabloom/program.h"
 
 #include <cmath>

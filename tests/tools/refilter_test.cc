@@ -83,7 +83,7 @@ class Refilter : public test::ToolTest {
       }
       EXPECT_OK(it->status());
     }
-    // Those of the last key of a partition go to the next one.
+    // A key after the last key of a partition is looked up in the next one.
     for (int i = 0; i < kAllKeys; ++i) {
       it->SeekForPrev(Key(2 * i) + "x");
       contents.emplace_back(it->Valid() ? it->key().ToString() : "", "");
@@ -110,7 +110,7 @@ class Refilter : public test::ToolTest {
   json Do(const std::string& arguments, int status = 0) {
     return RunJson(arguments + " " + path_, status);
   }
-  // What deltabloom verify finds.
+  // Returns what deltabloom verify finds.
   json Verify(int status = 0) {
     command_ = "verify";
     const json document = Do("", status);
@@ -248,7 +248,8 @@ void Refilter::ExpectReplaced(Options options, const std::string& filter,
 
 constexpr char kCompact[] = "deltabloom:10:compact";
 
-// What RocksDB writes: kinds of filters, formats, checksums, compressions.
+// All kinds of filters, formats, checksums and compressions that RocksDB
+// writes.
 TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
   const auto prefixes = [](auto* options, auto*) {
     options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(11));
@@ -522,8 +523,8 @@ TEST_F(Refilter, Timestamps) {
   }
 }
 
-// With allocation=levels the new filters share filter_memory. The indexes have
-// a hint in the number of their restart points, as RocksDB 11.1 sets it.
+// With allocation=levels the new filters share filter_memory. The number of
+// restart points of the indexes contains a hint, as RocksDB 11.1 sets it.
 TEST_F(Refilter, FilterMemoryAndHintOfUniformKeys) {
   Load(MakeOptions("bloomfilter:10", [](auto* options, auto*) {
     options->compression = rocksdb::kNoCompression;
@@ -564,7 +565,8 @@ TEST_F(Refilter, IncrementalBackupKeepsTheOldFilter) {
   EXPECT_TRUE(ScanClosed(options) == contents);
 }
 
-// What cannot be replaced stays as it is, byte by byte, with the reason.
+// A filter that cannot be replaced stays as it is, byte by byte, with the
+// reason.
 TEST_F(Refilter, LeavesAsItIs) {
   const struct {
     const char* policy;

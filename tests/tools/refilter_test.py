@@ -40,7 +40,7 @@ class Refilter(DatabaseTest):
             self.assertIn(f"{table}: its copy: cannot be written: File too large\n", done.stderr)
         self.assertEqual([table.read_bytes() for table in tables], before)
         self.assertEqual(list(database.glob("*.dbtmp")), [])
-        # As in a program that "run" starts.
+        # A program that "run" starts is limited in the same way.
         limited = run("sh", "-c", 'ulimit -f 0; exec "$@"', "sh", TOOL, "run", "sh", "-c", "echo > file", cwd=database)
         self.assertNotEqual(limited.returncode, 0)
 

@@ -127,7 +127,8 @@ void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
   EXPECT_EQ(blocks.size() > 1, partitioned);
   const internal::BlockHandle block = blocks.at(blocks.size() / 2);
   test::ClearABit(table_, block, block.size / 3);
-  // With a block cache of its own: the old one has the partition as it was.
+  // The database is opened with a new block cache: the old one holds the
+  // partition from before the damage.
   const std::set<std::string> lost =
       LostKeys(MakeOptions(policy, partitioned, filtering));
   EXPECT_FALSE(lost.empty());
@@ -161,7 +162,7 @@ TEST_F(VerifyRocksDB, FindsAFlippedBitInEveryKindOfFilter) {
   std::vector<std::string> policies = {
       "bloomfilter:10", "deltabloom:10:local",
       "id=deltabloom;layout=compact;key_transform=ascii_lowercase"};
-  // What is asked depends on the filtering, not on the layout.
+  // The lookups depend on the filtering, not on the layout.
   const size_t with_prefixes = policies.size();
   for (const std::string& layout : testing::LayoutNames()) {
     if (layout != "local") policies.push_back("deltabloom:10:" + layout);
@@ -181,8 +182,8 @@ TEST_F(VerifyRocksDB, FindsAFlippedBitInEveryKindOfFilter) {
   }
 }
 
-// With checksums as they were: in the middle of data, in the filter, and in the
-// index of its partitions.
+// Changes bytes under their old checksums: in the middle of data, in the
+// filter, and in the index of its partitions.
 TEST_F(VerifyRocksDB, DamagedTablesAndFilters) {
   for (const bool partitioned : {false, true}) {
     Load(MakeOptions("deltabloom:10:local", partitioned));
@@ -278,7 +279,7 @@ TEST_F(VerifyRocksDB, OrdersAndTransforms) {
             .append(key);
       });
   const auto* const reverse = rocksdb::ReverseBytewiseComparator();
-  // With gaps between the prefixes.
+  // An extractor with gaps between its prefixes.
   const std::shared_ptr<const rocksdb::SliceTransform> capped(
       rocksdb::NewCappedPrefixTransform(12));
   const auto first_half = std::make_shared<const testing::FirstHalf>();
@@ -408,7 +409,7 @@ TEST_F(VerifyRocksDB, RangeFilters) {
         Run(path_).out,
         "  range filter: 8998 ranges around 3000 keys, no false negative");
   }
-  // Without one.
+  // A table without a range filter has no such result.
   EXPECT_TRUE(LoadAndVerify(MakeOptions("deltabloom:10", false), 0)
                   .at("ranges")
                   .is_null());

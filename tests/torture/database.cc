@@ -70,7 +70,8 @@ struct Row {
 };
 using Rows = std::vector<Row>;
 
-// Of Deltabloom's policy: those that may change at run time, and others.
+// Options of Deltabloom's policy that may change at run time; others follow
+// below.
 const Rows kChangeable = {
     {"layout", "classic,local,compact,auto"},
     {"allocation", "uniform,levels"},
@@ -126,7 +127,7 @@ const Rows kFamily = {
     {"optimize_filters_for_hits", "false,false,false,true"},
     {"compression", "kNoCompression,kSnappyCompression,kLZ4Compression"},
 };
-// Of families under bytewise order; 6 is kPrefixSize.
+// Options of column families under bytewise order; 6 is kPrefixSize.
 const Rows kExtractor = {
     {"prefix_extractor",
      "rocksdb.CappedPrefix.4,rocksdb.FixedPrefix.6,rocksdb.FixedPrefix.6,"

@@ -45,7 +45,8 @@ std::string Lower(std::string_view text);
 
 // Key number `key` of a slot, in lower case; in the order of the numbers.
 std::string KeyText(uint32_t slot, uint32_t key);
-// The same, some letters in upper case where the comparator ignores case.
+// The text of KeyText, with some letters in upper case where the comparator
+// ignores case.
 std::string DrawKeyText(uint32_t slot, uint32_t key,
                         bench::MixedNumbers* numbers);
 // A key that is never written, directly after that of `key`.
@@ -55,7 +56,7 @@ bool ParseKey(uint32_t slot, const std::string& text, uint32_t* key);
 
 using Value = std::optional<std::string>;
 
-// What write number `id` stores.
+// Returns the value that write number `id` stores.
 std::string ValueText(uint64_t id);
 // The result of merging `operand` into `value`.
 std::string Merged(const Value& value, std::string_view operand);
@@ -135,8 +136,9 @@ struct Record {
   uint64_t id = 0;           // of the value
 };
 
-// What one cycle was about to do and has done, in memory that outlives the
-// process: the acknowledgements of a process that is killed.
+// The record of what one cycle was about to do and has done. It is in memory
+// that outlives the process, so it has the acknowledgements of a process that
+// is killed.
 class Journal {
  public:
   static constexpr uint32_t kCapacity = 1 << 16;
@@ -162,7 +164,8 @@ class Journal {
   bool failed() const { return failed_; }
   std::string failure() const { return failure_; }
 
-  // What the checking process is doing, in case it hangs. From one thread.
+  // Names the step of the checking process, in case it hangs. One thread calls
+  // this.
   void SetStep(const std::string& step);
   std::string step() const { return step_; }
 
@@ -190,7 +193,7 @@ class Journal {
 // The value of each key of a slot.
 using Values = std::vector<Value>;
 
-// What a database holds.
+// The expected content of a database.
 struct State {
   State() { slots.fill(Values(kKeys)); }
 
@@ -221,7 +224,7 @@ class Model {
   // have, and the writes to it.
   std::string Judge(uint32_t slot, uint32_t key, const Value& found) const;
 
-  // Whether the prepared transaction must have been committed.
+  // Returns whether the prepared transaction must have been committed.
   bool MustBeCommitted(uint32_t transaction) const;
 
  private:
@@ -244,7 +247,7 @@ class Model {
 // after the last sync of a file are lost with the power, and files made since
 // the last sync of their folder. A rename or deletion is never lost.
 
-// What the reads of one file return instead of its content.
+// Damage that reads of one file return instead of its content.
 struct Fault {
   std::string file;     // without its folder
   std::string block;    // what the damage is in
@@ -271,7 +274,7 @@ struct DiskPlan {
 // Notes what is synced, and fails or stops as planned.
 std::unique_ptr<rocksdb::Env> NewDisk(const DiskPlan& plan, Journal* journal);
 
-// What the loss of power does to the files, once their process is dead. Throws
+// Applies the loss of power to the files, once their process is dead. Throws
 // std::filesystem::filesystem_error.
 void LosePower(const DiskPlan& plan);
 
@@ -288,10 +291,10 @@ struct Sabotage {
 // A change of one option of a Deltabloom policy at run time, as "name=value".
 std::string DrawChange(bench::MixedNumbers* numbers);
 
-// Whether RocksDB complains of its own order of level 0. Before 7.10 it may
-// compact ingested files there into one whose sequence numbers lie within those
-// of another; then it notices, and refuses further writes or to open the
-// database again (facebook/rocksdb#10922).
+// Returns whether RocksDB complains of its own order of level 0. Before 7.10 it
+// may compact ingested files there into one whose sequence numbers lie within
+// those of another. When it notices, it rejects further writes, or does not
+// open the database again (facebook/rocksdb#10922).
 bool IsMisorder(const std::string& error);
 
 // The column family of a slot.
@@ -394,8 +397,8 @@ Failure Run(const RunOptions& options, Journal* journal);
 // 20 cycles, then the next one begins empty.
 uint64_t FirstOfDatabase(uint64_t cycle);
 
-// What is to happen in one cycle: drawn from a seed, the same for the same
-// seed.
+// The actions of one cycle, drawn from a seed: the same seed gives the same
+// plan.
 struct Plan {
   uint64_t seed = 0;
   uint64_t cycle = 0;

@@ -1,5 +1,5 @@
-// What the model reports as lost; what is left of files after a loss of power,
-// and how reads and writes fail; and that the torture finds planted errors.
+// Tests what the model reports as lost, what is left of files after a loss of
+// power, how reads and writes fail, and that the torture finds planted errors.
 #include "tests/torture/torture.h"
 
 #include "db_bench_ext/common/files.h"
@@ -51,7 +51,7 @@ TEST_F(TortureModelTest, AcknowledgedIsThereAfterAKillAndInFlightMayBe) {
   Do(Kind::kPut, 1);
   EXPECT_TRUE(MayBe(Ending::kKilled, ValueText(1)));
   EXPECT_FALSE(MayBe(Ending::kKilled, "old"));
-  // Without power, only what was synced must be.
+  // Only synced writes must survive a loss of power.
   EXPECT_TRUE(MayBe(Ending::kPowerLost, "old"));
   EXPECT_TRUE(MayBe(Ending::kPowerLost, ValueText(1)));
   EXPECT_FALSE(MayBe(Ending::kPowerLost, std::nullopt));

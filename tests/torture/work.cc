@@ -26,7 +26,7 @@ using rocksdb::Status;
 // Ends a thread.
 struct Stop {};
 
-// What the threads share.
+// The state that the threads share.
 struct Work {
   const Plan& plan;
   Database* const database;
@@ -155,7 +155,7 @@ class Writer {
     }
   }
 
-  // The same call of a WriteBatch, a Transaction and, with options, a DB.
+  // Makes the same call of a WriteBatch, a Transaction and, with options, a DB.
   template <typename Target, typename... Options>
   Status Apply(const Record& record, Target* target,
                const Options&... options) {
@@ -277,7 +277,7 @@ class Writer {
   const uint32_t number_;
   bench::MixedNumbers numbers_;
   State current_;
-  // Of the step.
+  // The state of the current step.
   uint32_t slot_ = 0;
   rocksdb::ColumnFamilyHandle* family_ = nullptr;
   rocksdb::WriteOptions options_;

@@ -14,7 +14,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// As of an ideal filter, and of a Bloom filter.
+// The rates of an ideal filter and of a Bloom filter.
 double Ideal(double bits) { return std::exp2(-bits); }
 double Bloom(double bits) { return std::pow(0.6185, bits); }
 // Whole probes, LevelDB's rounding: steps and dents.
@@ -107,7 +107,7 @@ TEST(AllocationTest, IdealFiltersHaveTheKnownAnswer) {
   }
 }
 
-// Of 1 to 2^(most_eighths / 8) keys each, from the smallest on.
+// Runs of 1 to 2^(most_eighths / 8) keys each, in ascending order.
 std::vector<SortedRun> RandomRuns(size_t n, uint64_t most_eighths,
                                   test::Random* random) {
   std::vector<double> keys(n);
@@ -118,8 +118,9 @@ std::vector<SortedRun> RandomRuns(size_t n, uint64_t most_eighths,
   return Runs(keys);
 }
 
-// With steps and dents the answer is as good as the hull, except for the run
-// at whose step the budget ends: a bit of its keys may be left over.
+// If the curve has steps and dents, the allocation is as good as the hull,
+// except for the run at whose step the budget ends: a bit of its keys may be
+// left over.
 TEST(AllocationTest, BruteForceFindsNothingBetter) {
   test::FreshRandom random;
   for (int round = 0; round < 50; ++round) {

@@ -27,7 +27,7 @@ TEST(Cpu, IsTheOneTheSystemReports) {
 #endif
   return;
 #endif
-  // Of the first CPU, each between two blanks.
+  // The flags of the first CPU, each between two blanks.
   std::string flags;
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; flags.empty() && std::getline(file, line);) {

@@ -105,7 +105,7 @@ TYPED_TEST(HashListTest, ConsumingFreesAsItGoes) {
   uint64_t seen = 0;
   size_t chunks = 0;
   this->list_.template ConsumeChunks<T>([&](const T* hashes, size_t n) {
-    // What was seen is gone, what is to come is there.
+    // Hashes that were passed to fn are freed, later ones are still there.
     ASSERT_EQ(test::LiveBytes(), full - seen * sizeof(T));
     for (size_t i = 0; i < n; ++i) {
       ASSERT_EQ(hashes[i], static_cast<T>(HashOf(seen + i)));

@@ -132,7 +132,7 @@ TEST(Rate, OfNoKeysIsNone) {
   }
 }
 
-// Of any number of keys and bits a rate, which grows with the keys.
+// Every number of keys and bits has a rate, which grows with the keys.
 TEST(Rate, IsOneForAllSizes) {
   for (const Layout layout : kBuilt) {
     for (const uint32_t millibits :
@@ -385,7 +385,7 @@ TEST(RocksDBRate, OfFiltersByTheirBytes) {
   EXPECT_NEAR(
       RocksDBFilterRate(filter(16 * 70, "\xfe\x00\x0a\x00\x00"), 1000).value(),
       std::exp2(-7), 1e-9);
-  // With five columns more than six everywhere: between 2^-6 and 2^-7.
+  // The columns are five or six, so the rate is between 2^-6 and 2^-7.
   const double mixed =
       RocksDBFilterRate(filter(16 * 65, "\xfe\x00\x0a\x00\x00"), 1000).value();
   EXPECT_GT(mixed, std::exp2(-7));

@@ -21,7 +21,7 @@ size_t LargestBlock();
 // before and after it succeed. A negative number lets none fail.
 void FailAllocation(long number);
 
-// Whether it has come to that one.
+// Returns whether that allocation was reached.
 bool AllocationFailed();
 
 }  // namespace deltabloom::test

@@ -13,7 +13,7 @@ const char deltabloom_test_mark[] = "rocksdb_build_git_sha:other";
 void Destroy() __asm__("_ZN7rocksdb22BlockBasedTableOptionsD1Ev");
 void DestroyBase() __asm__("_ZN7rocksdb22BlockBasedTableOptionsD2Ev");
 
-// As an end of the process that nothing else brings about.
+// The process ends with a status that nothing else gives.
 void Destroy() { _exit(99); }
 void DestroyBase() { _exit(99); }
 
