@@ -2,6 +2,7 @@
 // families that it reads from the MANIFEST are those that RocksDB knows.
 
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "tests/random.h"
@@ -131,6 +132,51 @@ TEST_F(DoctorRocksDB, IngestedTables) {
   ASSERT_OK(db_->IngestExternalFile(Add("other"), {path}, {}));
   EXPECT_EQ(Seen(0), Known(""));
   EXPECT_EQ(std::get<0>(Seen(0).begin()->first), "other");
+}
+
+// Two column families divide a cache that is too small; a third has its own.
+TEST_F(DoctorRocksDB, FiltersThatTheBlockCacheDoesNotHold) {
+  const auto own = rocksdb::NewLRUCache(100 << 20);
+  const auto shared = rocksdb::NewLRUCache(40000);
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = testing::Deltabloom();
+  table.cache_index_and_filter_blocks = true;
+  table.block_cache = own;
+  options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  Add("own");
+  table.block_cache = shared;
+  options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  for (const char* name : {"a", "b"}) Add(name);
+  // Some 50,000 bytes in each filter: 100,000 in the cache of 40,000.
+  suffix_.clear();
+  for (const auto& [name, family] : families_) Load(family, 0, 40000);
+
+  const json document = RunJson("--db " + path_, 0);
+  std::map<std::string, json> caches;
+  for (const json& row : document.at("database").at("column_families")) {
+    caches[row.at("name")] = row.at("block_cache");
+  }
+  EXPECT_TRUE(caches.at("default").is_null());
+  EXPECT_EQ(caches.at("own").at("capacity"), 100 << 20);
+  EXPECT_EQ(caches.at("own").at("filters_loaded"), 0);
+  std::set<std::string> found;
+  for (const json& finding : document.at("findings")) {
+    EXPECT_EQ(finding.at("code"), "filter_loads_exceed_reads");
+    const std::string what = finding.at("what");
+    test::ExpectHas(what, "40.0 kB (by the LOG, which column families share)");
+    found.insert(what.substr(0, what.find(':')));
+  }
+  EXPECT_EQ(found,
+            (std::set<std::string>{"column family a", "column family b"}));
+  for (const char* name : {"a", "b"}) {
+    const json& cache = caches.at(name);
+    EXPECT_EQ(cache.at("capacity"), 40000);
+    EXPECT_NEAR(cache.at("filter_bytes"), 50000, 1000);
+    EXPECT_NEAR(cache.at("filters_loaded"), 0.6, 0.01);
+    EXPECT_NEAR(cache.at("filter_bytes_loaded"), 30000, 1000);
+    EXPECT_GT(cache.at("data_block_bytes_saved"), 1000);
+    EXPECT_LT(cache.at("data_block_bytes_saved"), 4096);
+  }
 }
 
 // At random, until the MANIFEST had more than a block and was begun anew; with

@@ -5,6 +5,7 @@ Usage: doctor_situations_test.py DELTABLOOM PLUGIN [unittest options]
 """
 
 import json
+import os
 import shutil
 import sys
 import unittest
@@ -21,6 +22,11 @@ LEVELS = "{id=deltabloom;allocation=levels;}"
 LISTENER = {"db": "listeners=deltabloom"}
 PARTITIONED = {"table": "partition_filters=true\n  index_type=kTwoLevelIndexSearch\n  metadata_block_size=512"}
 PREFIX = "prefix_extractor=rocksdb.FixedPrefix.4"
+CACHED = "cache_index_and_filter_blocks=true"
+# The filter of its table has 62.5 kB.
+SMALL_CACHE = {"num": 50000, "flags": ["--cache_size=16384"]}
+# All of a filter in one partition.
+ONE_PARTITION = {"table": PARTITIONED["table"].replace("=512", "=1000000")}
 ONLY_PREFIXES = {"family": PREFIX, "table": "whole_key_filtering=false"}
 
 
@@ -49,10 +55,10 @@ class Situations(DatabaseTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return database
 
-    def more(self, database, policy, family=""):
+    def more(self, database, policy, family="", flags=(), **details):
         """With another table, written under that policy."""
         lines = "disable_auto_compactions=true\n  " + family
-        self.fill(database, policy, "overwrite,flush", flags=["--use_existing_db"], family=lines)
+        self.fill(database, policy, "overwrite,flush", flags=["--use_existing_db", *flags], family=lines, **details)
         return database
 
     def other_family(self, policy):
@@ -193,6 +199,35 @@ class Situations(DatabaseTest):
          ["not_block_based"]),
     ]  # fmt: skip
 
+    # What it is; the database; words of the note, or none.
+    LOADING = [
+        ("a full filter, larger than the cache", lambda t: t.database(table=CACHED, **SMALL_CACHE),
+         ["filters of 62.5 kB in a block cache of 16.4 kB (by the LOG)", "at least 0.74 filters, 46.2 kB, and saves 0.99 data",
+          "lookups load 3.0 kB once"]),
+        ("RocksDB's", lambda t: t.database(BLOOM, table=CACHED, **SMALL_CACHE), ["at least 0.74 filters, 46.1 kB"]),
+        ("by the option in the OPTIONS only", lambda t: t.edited(
+            t.database(**SMALL_CACHE), "cache_index_and_filter_blocks=false", CACHED), ["at least 0.74 filters, 46.2 kB"]),
+        ("twice as large as the cache", lambda t: t.database(
+            table=CACHED, num=50000, flags=["--cache_size=40000"]), ["filter_memory=", "filter_memory=27091, 4.3 bits per key, which the cache can hold"]),
+        ("two tables in level 0", lambda t: t.more(t.database(table=CACHED, **SMALL_CACHE), OURS, **SMALL_CACHE, table=CACHED),
+         ["at least 1.74 filters, ", ", and saves 1.98 data blocks, "]),
+        ("a partition, larger than the cache", lambda t: t.database(**SMALL_CACHE, **ONE_PARTITION),
+         ["at least 0.74 partitions, 46.2 kB", "a smaller metadata_block_size"]),
+        ("the same filter in a larger cache", lambda t: t.database(table=CACHED, num=50000), []),
+        ("beside the cache", lambda t: t.database(**SMALL_CACHE), []),
+        ("in small partitions", lambda t: t.database(table=CACHED + "\n  " + PARTITIONED["table"], **SMALL_CACHE), []),
+        ("pinned", lambda t: t.database(
+            table=CACHED + "\n  metadata_cache_options={unpartitioned_pinning=kAll}", **SMALL_CACHE), []),
+        ("a pinned partition", lambda t: t.database(**SMALL_CACHE, table=(
+            ONE_PARTITION["table"] + "\n  metadata_cache_options={partition_pinning=kAll}")), []),
+        ("without a LOG", lambda t: t.removed(t.database(table=CACHED, **SMALL_CACHE), "LOG"), []),
+        ("with the LOG elsewhere", lambda t: t.edited(
+            t.database(table=CACHED, **SMALL_CACHE), r"\[DBOptions\]", r"\g<0>\n  db_log_dir=/elsewhere"), []),
+        ("with a LOG that names no cache", lambda t: t.changed(
+            t.database(table=CACHED, **SMALL_CACHE), "LOG", lambda log: log.replace(b"capacity", b"size")), []),
+        ("filters of another policy, which are not read", lambda t: t.then(OWN, t.database(table=CACHED, **SMALL_CACHE)), None),
+    ]  # fmt: skip
+
     def look(self, make, status):
         database = make(self)
         document = json.loads(run(TOOL, "doctor", "--json", database).stdout)
@@ -216,6 +251,24 @@ class Situations(DatabaseTest):
         for name, make, notes in self.HEALTHY:
             with self.subTest(name):
                 self.assertEqual([finding["code"] for finding in self.look(make, 0)], notes)
+
+    def test_loading(self):
+        for name, make, words in self.LOADING:
+            with self.subTest(name):
+                found = self.look(make, 1 if words is None else 0)
+                notes = [note for note in found if note["code"] == "filter_loads_exceed_reads"]
+                self.assertEqual(len(notes), 1 if words else 0, found)
+                for note in notes:
+                    self.assertEqual(note["severity"], "note")
+                    for word in words:
+                        self.assertIn(word, note["what"] + note["to_do"])
+
+    def test_a_log_that_cannot_be_read(self):
+        database = self.removed(self.database(table=CACHED, **SMALL_CACHE), "LOG")
+        os.mkfifo(database / "LOG")
+        done = run(TOOL, "doctor", database)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"unknown: {database}/LOG: ", done.stdout)
 
 
 if __name__ == "__main__":

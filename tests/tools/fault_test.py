@@ -27,6 +27,8 @@ class Faults(DatabaseTest):
         # Two tables, in two levels; few calls, so that all can be tried.
         self.original = self.database("bloomfilter:10", benchmarks="fillseq,compact,overwrite,flush", num=300)
         edit_options(self.original, "filter_policy=.*", "filter_policy=deltabloom:10")
+        # So that doctor reads the LOG.
+        edit_options(self.original, "cache_index_and_filter_blocks=false", "cache_index_and_filter_blocks=true")
         self.tables = {file.name for file in self.original.glob("*.sst")}
         self.assertEqual(len(self.tables), 2)
         self.path = self.folder / "faults"

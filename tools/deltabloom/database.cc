@@ -47,8 +47,12 @@ std::string AddTable(const TableFile& file, const Manifest* manifest,
         table.filter_keys = FilterKeysOf(sst);
         for (const internal::SstFilter& filter : sst.filters) {
           table.filter_bytes += filter.bytes;
+          table.filter_partitions += filter.partitions;
           table.compatibility_name = filter.policy;
         }
+        table.index_bytes = NumberOf(sst, "rocksdb.index.size");
+        table.data_bytes = NumberOf(sst, "rocksdb.data.size");
+        table.data_blocks = NumberOf(sst, "rocksdb.num.data.blocks");
         std::string_view range_filter;
         sst.properties.Text(internal::kRangePropertyName, &range_filter);
         table.range_filter_bytes = range_filter.size();

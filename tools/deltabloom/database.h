@@ -22,6 +22,10 @@ struct DatabaseTable {
   uint64_t written = 0;      // in seconds since 1970; 0: not known
   uint64_t filter_keys = 0;  // keys and prefixes; without a filter, entries
   uint64_t filter_bytes = 0;
+  uint64_t filter_partitions = 0;  // 0: a full filter, or none
+  uint64_t index_bytes = 0;
+  uint64_t data_bytes = 0;
+  uint64_t data_blocks = 0;
   uint64_t range_filter_bytes = 0;
   // The name of the filter in the table; empty without a filter.
   std::string compatibility_name;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tools/deltabloom/database.h"
+#include "tools/deltabloom/filter_loads.h"
 #include "tools/deltabloom/program.h"
 #include "tools/deltabloom/reads.h"
 #include "util/cpu.h"
@@ -65,7 +66,8 @@ struct GroupKey {
 
 struct DatabaseReport : Database {
   std::map<GroupKey, TableGroup> groups;
-  std::map<std::string, Reads> reads;  // by column family
+  std::map<std::string, Reads> reads;         // by column family
+  std::map<std::string, FamilyCache> caches;  // the same
 };
 
 // A filter that matches more than this share of the keys that it does not hold
@@ -73,7 +75,10 @@ struct DatabaseReport : Database {
 constexpr double kMostKeys = 0.5;
 
 DatabaseReport ReportOf(Database database) {
-  DatabaseReport report{std::move(database), {}, {}};
+  DatabaseReport report{std::move(database), {}, {}, {}};
+  std::string problem;
+  report.caches = FindFilterLoads(report, &problem);
+  if (!problem.empty()) report.problems.push_back(std::move(problem));
   for (const DatabaseTable& table : report.tables) {
     GroupKey key;
     key.family = table.family;
@@ -137,6 +142,13 @@ std::string TimeText(uint64_t oldest, uint64_t newest) {
   return TimeText(oldest) + " to " + TimeText(newest);
 }
 
+// "46.2 kB", "3.4 MB".
+std::string Size(double bytes) {
+  return bytes < 1e6 ? Format("%.1f kB", bytes / 1e3)
+                     : Format("%.1f MB", bytes / 1e6);
+}
+std::string Size(uint64_t bytes) { return Size(static_cast<double>(bytes)); }
+
 std::string FamilyText(const std::string& name) {
   return name.empty() ? "tables that name no column family"
                       : "column family " + name;
@@ -193,6 +205,7 @@ class Doctor {
           "inspect lists their filters; otherwise they are lost");
     }
     Groups();
+    for (const auto& [name, cache] : database.caches) Loads(name, cache);
   }
 
  private:
@@ -363,6 +376,56 @@ class Doctor {
         "CompactRange() with bottommost_level_compaction=kForce");
   }
 
+  // Where lookups load more bytes of filters than these save them.
+  void Loads(const std::string& name, const FamilyCache& cache) {
+    const FilterLoads& loads = cache.loads;
+    if (!(loads.bytes > loads.bytes_saved)) return;
+    const CachedFilters& filters = cache.filters;
+    const auto filter_bytes = static_cast<double>(filters.filter_bytes());
+    const auto index_bytes = static_cast<double>(filters.index_bytes());
+    std::string to_do =
+        "look at the statistics of loaded filters first. What helps: a larger "
+        "block cache; ";
+    if (!filters.all_partitioned()) {
+      to_do +=
+          "partition_filters=true and index_type=kTwoLevelIndexSearch, with "
+          "which lookups load " +
+          Size(loads.partition_bytes) +
+          " once the tables are rewritten; cache_index_and_filter_blocks="
+          "false, which keeps filters and indexes, " +
+          Size(filters.filter_bytes() + filters.index_bytes()) +
+          ", in memory beside the cache";
+    } else {
+      to_do += "a smaller metadata_block_size, by default 4096";
+    }
+    // Indexes are in the cache too.
+    const double filter_memory =
+        cache.share * filter_bytes / (filter_bytes + index_bytes);
+    const double bits_per_key =
+        8 * filter_memory / static_cast<double>(filters.keys());
+    // The default of min_bits_per_key.
+    constexpr double kLeastBits = 4;
+    if (bits_per_key >= kLeastBits) {
+      to_do +=
+          "; Deltabloom's policy with allocation=levels and filter_memory=" +
+          std::to_string(static_cast<uint64_t>(filter_memory)) + ", " +
+          Format("%.1f", bits_per_key) +
+          " bits per key, which the cache can hold beside the indexes";
+    }
+    Add(Severity::kNote, "filter_loads_exceed_reads",
+        FamilyText(name) + ": filters of " + Size(filters.filter_bytes()) +
+            " in a block cache of " + Size(*cache.capacity) + " (by the LOG" +
+            (cache.is_shared ? ", which column families share" : "") +
+            "): where lookups of absent keys are spread over all keys, each "
+            "loads at least " +
+            Format("%.2f", loads.filters) +
+            (filters.all_partitioned() ? " partitions, " : " filters, ") +
+            Size(loads.bytes) + ", and saves " +
+            Format("%.2f", loads.blocks_saved) + " data blocks, " +
+            Size(loads.bytes_saved),
+        to_do);
+  }
+
   // What lookups cost now.
   std::string ReadsText(const std::string& family) const {
     const auto reads = database_->reads.find(family);
@@ -418,6 +481,22 @@ Json ToJson(const ProcessReport& process) {
            process.built_for.empty() ? Json() : Json(process.problem.empty())}};
 }
 
+// Null without filters in the block cache.
+Json CacheOf(const std::string& family, const DatabaseReport& database) {
+  const auto found = database.caches.find(family);
+  if (found == database.caches.end()) return {};
+  const FamilyCache& cache = found->second;
+  const bool known = cache.capacity.has_value();
+  const auto number = [known](double value) {
+    return known ? Json(value) : Json();
+  };
+  return {{"capacity", known ? Json(*cache.capacity) : Json()},
+          {"filter_bytes", cache.filters.filter_bytes()},
+          {"filters_loaded", number(cache.loads.filters)},
+          {"filter_bytes_loaded", number(cache.loads.bytes)},
+          {"data_block_bytes_saved", number(cache.loads.bytes_saved)}};
+}
+
 Json ToJson(const DatabaseReport& database) {
   Json json = {
       {"path", database.path},
@@ -440,6 +519,8 @@ Json ToJson(const DatabaseReport& database) {
     json["column_families"].back()["reads"] =
         reads == database.reads.end() ? Json()
                                       : NumberOrNull(reads->second.Sum());
+    json["column_families"].back()["block_cache"] =
+        CacheOf(family.name, database);
   }
   for (const auto& [key, group] : database.groups) {
     json["tables"].push_back(
@@ -509,6 +590,16 @@ void Show(const DatabaseReport& database, Console* console) {
     console->Line(
         "  " + FamilyText(family) +
         ": data blocks read by a lookup of an absent key: " + reads.Text());
+  }
+  for (const auto& [family, cache] : database.caches) {
+    console->Line(
+        "  " + FamilyText(family) +
+        ": filters in the block cache: " + Size(cache.filters.filter_bytes()) +
+        (cache.capacity.has_value()
+             ? "; size of the cache, by the LOG: " + Size(*cache.capacity) +
+                   "; filters that a lookup of an absent key loads: at least " +
+                   Format("%.2f", cache.loads.filters)
+             : "; size of the cache: not known"));
   }
   const auto counted = [console](uint64_t tables, const char* what) {
     if (tables == 0) return;
@@ -606,6 +697,14 @@ The number of data blocks that a lookup of an absent key reads is the sum of the
 expected false-positive rates of the filters, one for each table of level 0 and
 one, the average, for each other level. Without a filter, or with one that is not
 used, it is 1.
+
+Where filters are in the block cache (cache_index_and_filter_blocks, or partitions)
+it reads how large that is: from the LOG, because OPTIONS files do not say it. If
+the LOG is elsewhere (db_log_dir) or the cache is of a kind that does not print its
+size, that is not known. From the sizes it computes which filters a lookup of an
+absent key, spread evenly over all keys, finds in the cache and which it loads, and
+compares the bytes loaded with those of the data blocks saved. The statistics of a
+running process count what is loaded.
 
 Programs that do not know the policy, such as ldb --try_load_options put without
 the plugin, write filter_policy=nullptr into the OPTIONS file, and tables

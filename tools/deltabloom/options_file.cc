@@ -45,6 +45,15 @@ void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
     if (line.name == "whole_key_filtering") {
       family->whole_key_filtering = IsTrue(line.value);
     }
+    if (line.name == "cache_index_and_filter_blocks") {
+      family->cache_index_and_filter_blocks = IsTrue(line.value);
+    }
+    if (line.name == "metadata_cache_options") {
+      family->metadata_cache_options = line.value;
+    }
+    if (line.name == "metadata_block_size") {
+      internal::ParseNumber(line.value, &family->metadata_block_size);
+    }
   } else if (line.section != "CFOptions") {
     return;
   } else if (line.name == "table_factory") {
@@ -87,6 +96,13 @@ std::string Read(const std::string& path, OptionsFile* file) {
 
 }  // namespace
 
+bool FamilyOptions::CachesFilters(bool partitioned) const {
+  const char* const pinned =
+      partitioned ? "partition_pinning=kAll" : "unpartitioned_pinning=kAll";
+  const bool cached = partitioned || cache_index_and_filter_blocks;
+  return BlockBased() && cached && !Contains(metadata_cache_options, pinned);
+}
+
 bool FamilyOptions::NamesDeltabloom() const {
   const std::string_view id = IdOf(policy);
   return id == "deltabloom" || StartsWith(id, "deltabloom:");
@@ -120,6 +136,8 @@ std::string ParseOptionsFile(std::string_view text, OptionsFile* file) {
           file->rocksdb_version = line.value;
         } else if (line.section == "DBOptions" && line.name == "listeners") {
           file->has_listener = Contains(line.value, "deltabloom");
+        } else if (line.section == "DBOptions" && line.name == "db_log_dir") {
+          file->log_directory = line.value;
         } else if (line.section == "CFOptions" && line.name.empty() &&
                    index.emplace(line.family, file->families.size()).second) {
           file->families.emplace_back().name = line.family;

@@ -16,6 +16,9 @@ struct FamilyOptions {
   std::string policy;
   bool optimize_filters_for_hits = false;
   bool whole_key_filtering = true;
+  bool cache_index_and_filter_blocks = false;
+  std::string metadata_cache_options;
+  uint64_t metadata_block_size = 4096;  // of a partition
 
   bool BlockBased() const {
     return table_factory.empty() || table_factory == "BlockBasedTable";
@@ -23,6 +26,9 @@ struct FamilyOptions {
   bool NamesPolicy() const {
     return !policy.empty() && policy != "nullptr" && policy != "{}";
   }
+  // Whether the filters of tables are in the block cache, which may drop them.
+  // Partitions are in it whatever cache_index_and_filter_blocks is.
+  bool CachesFilters(bool partitioned) const;
   bool NamesDeltabloom() const;
   // Of Deltabloom's policy:
   bool OwnCompatibility() const;
@@ -35,6 +41,7 @@ struct OptionsFile {
   uint64_t time = 0;                    // last change, in seconds since 1970
   std::string rocksdb_version;          // that wrote it
   bool has_listener = false;            // Deltabloom's
+  std::string log_directory;            // empty: that of the database
   std::vector<FamilyOptions> families;  // in the order of the file
 };
 
