@@ -1,4 +1,4 @@
-// What the main functions of the measuring programs share: errors, the command
+// Helpers for the main functions of the measuring programs: errors, the command
 // line, values of options, progress, and calls of Python.
 #pragma once
 

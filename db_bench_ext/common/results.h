@@ -19,10 +19,10 @@ namespace deltabloom::bench {
 
 using Json = nlohmann::ordered_json;
 
-// With `digits` digits after the point.
+// Prints the value with `digits` digits after the point.
 std::string Fixed(double value, int digits);
 
-// With at most `digits` significant digits: 10, 9.9, 1.2e-05.
+// Prints the value with at most `digits` significant digits: 10, 9.9, 1.2e-05.
 std::string Significant(double value, int digits);
 
 // 100,000,000

@@ -142,7 +142,7 @@ def library_version(settings, folder, display):
 
 def check_same_comparison(chosen, folder):
     """A folder holds the runs of one comparison; another would mix figures."""
-    # What a run depends on beside its own cell.
+    # The settings that all runs of a comparison must share.
     names = ("keys", "reads", "value_bytes", "seed", "version", "direct")
     identity = {name: str(getattr(chosen, name)) for name in names}
     if chosen.plugin:

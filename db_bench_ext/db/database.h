@@ -19,7 +19,7 @@
 
 namespace deltabloom::db_reads {
 
-// The same for all databases of a run.
+// Options that are the same for all databases of a run.
 struct DatabaseOptions {
   size_t value_bytes = 64;
   size_t cache_bytes = 1 << 20;

@@ -27,7 +27,8 @@ Policy PolicyOfMemory(uint64_t filter_memory) {
   RocksDBFilterOptions options;
   options.allocation = RocksDBAllocation::kLevels;
   options.filter_memory = filter_memory;
-  // By default a total of less than 4 bits per key is exceeded.
+  // With the default minimum, totals of less than 4 bits per key would be
+  // exceeded.
   options.min_bits_per_key = 0.5;
   Policy policy;
   std::string error;
@@ -56,7 +57,8 @@ Counts LookUpMany(const Database& database, Lookup lookup, uint64_t n,
   return counts;
 }
 
-// The same keys for every database and cache of a tree.
+// Looks up `lookups` absent keys, the same ones for every database and cache of
+// a tree.
 LoadingResult Count(const KeySet& keys, const LoadingCache& cache,
                     size_t cache_bytes, uint64_t lookups, Database* database) {
   LoadingResult result;

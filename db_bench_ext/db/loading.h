@@ -29,7 +29,7 @@ inline constexpr std::array<LoadingCache, 4> kLoadingCaches = {{
     {"a quarter, cache_index_and_filter_blocks=false", 0.25, false},
 }};
 
-// What was read with one filter and one cache. Bytes and blocks are those that
+// The reads with one filter and one cache. Bytes and blocks are those that
 // RocksDB read from files.
 struct LoadingResult {
   std::string filter;  // "none", "uniform", "filter_memory"

@@ -18,7 +18,7 @@ namespace {
 
 using bench::Json;
 
-// Whether files in a folder can be opened without the page cache.
+// Returns whether files in a folder can be opened without the page cache.
 bool SupportsDirectIo(const std::string& folder) {
   const std::string probe = folder + "/direct-io-probe";
   const int fd = open(probe.c_str(), O_CREAT | O_RDWR | O_DIRECT, 0600);

@@ -76,7 +76,8 @@ const std::vector<Preset>& Presets() {
   return *presets;
 }
 
-// What the user gave; the preset's values replace what was not given.
+// The options that the user gave; the preset's values replace those that are
+// missing.
 struct Given {
   std::string preset = "demo";
   uint64_t keys = 0;
@@ -177,7 +178,7 @@ std::vector<std::string> NamesOf(const std::string& option,
   return given.empty() ? all : given;
 }
 
-// The same where only those of `all` are legal.
+// Returns the given names. Throws if one is not among `all`.
 std::vector<std::string> KnownNamesOf(const std::string& option,
                                       const std::vector<std::string>& given,
                                       const std::vector<std::string>& all) {

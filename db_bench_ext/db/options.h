@@ -15,7 +15,7 @@
 
 namespace deltabloom::db_reads {
 
-// What is fixed for a preset, and the defaults of options.
+// The fixed values of a preset, and its defaults of options.
 struct Preset {
   std::string name;
   uint64_t keys;

@@ -51,7 +51,7 @@ def draw(document):
     return drawing.as_png(figure)
 
 
-# Of the preset ranges: title and field.
+# The panels of the preset ranges: title and field.
 SCAN_PANELS = [
     ("Data blocks per empty scan", "forward_none_data_blocks_per_scan"),
     ("Microseconds per empty scan", "forward_none_micros_per_scan"),

@@ -151,7 +151,7 @@ class Segments final : public RangeFilter {
  private:
   std::shared_ptr<rocksdb::experimental::SstQueryFilterConfigsManager::Factory>
       factory_;
-  // Of the iterator, of which there is one at a time.
+  // The state of the iterator, of which there is one at a time.
   TableFilter filter_;
   uint64_t asked_ = 0;
 };

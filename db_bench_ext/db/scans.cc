@@ -36,7 +36,7 @@ void AppendKey(std::string_view key, std::string* text) {
   text->append(key).push_back('\n');
 }
 
-// What a scan should find.
+// Returns the keys that a scan should find, as text.
 std::string Expected(const SchemaKeys& keys, const Scan& scan, bool backward) {
   std::vector<std::string_view> found = keys.KeysIn(scan);
   if (backward) std::reverse(found.begin(), found.end());
@@ -77,7 +77,7 @@ void ScannedDatabase::Build(const TreePlan& plan,
 }
 
 void ScannedDatabase::Learn() {
-  // Of each kind. More than a filter keeps as its sample.
+  // Learning scans of each kind: more than a filter keeps as its sample.
   constexpr uint64_t kScans = 1000;
   // Numbers that are not measured.
   constexpr uint64_t kFirst = uint64_t{1} << 40;

@@ -30,7 +30,7 @@ inline constexpr std::array<ScanKind, 6> kScanKinds = {{
     {"backward_ten", true, Finds::kTen},
 }};
 
-// Of the scans of one kind.
+// Counts of the scans of one kind.
 struct ScanCounts {
   uint64_t scans = 0;
   uint64_t wrong = 0;          // scans that did not find exactly their keys

@@ -56,7 +56,7 @@ struct TreePlan {
 // small tables of level 0.
 TreePlan DemoTree(uint64_t keys);
 
-// The same, or with partitioned filters.
+// The tree of DemoTree(), with partitioned filters and index if `partitioned`.
 TreePlan LoadingTree(uint64_t keys, bool partitioned);
 
 // All keys in one table of the last level.

@@ -50,8 +50,8 @@ std::vector<CompetitorEntry> RocksDBCompetitors() {
   return {{"rocksdb-bloom", bloom}, {"rocksdb-ribbon", ribbon}};
 }
 
-// Of a classic filter with LevelDB's bytes: the bits, then the number of
-// probes.
+// Returns the rate of a classic filter with LevelDB's bytes: the bits, then the
+// number of probes.
 std::optional<double> RateOfRawClassic(const Slice& filter, uint64_t keys) {
   return internal::BloomRateOfHash(static_cast<double>(filter.size() - 1) * 8,
                                    static_cast<double>(keys),

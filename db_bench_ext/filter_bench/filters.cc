@@ -42,7 +42,7 @@ void free(void* block) {
 namespace deltabloom::bench {
 namespace {
 
-// With this many positives the binomial error is 1.6 % of the rate.
+// The binomial error of this many positives is 1.6 % of the rate.
 constexpr uint64_t kEnoughPositives = 4000;
 
 // Keys that are added between two looks at the clock.

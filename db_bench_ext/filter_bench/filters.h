@@ -77,7 +77,7 @@ class LookupLoop {
 
   // Lookups of one Run.
   size_t Lookups() const { return chunk_.capacity(); }
-  // Of all runs.
+  // Returns the matches of all runs.
   uint64_t Matches() const { return matches_; }
 
  private:

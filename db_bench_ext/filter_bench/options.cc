@@ -117,7 +117,7 @@ void SetDefaults(const std::vector<std::string>& arguments, Options* options) {
   options->competitors = FilterNames(false);
 }
 
-// What is left of the command line is for Google Benchmark.
+// The rest of the command line is for Google Benchmark.
 void TakeBenchmarkOptions(std::vector<std::string> rest, Options* options) {
   for (const std::string& option : rest) {
     if (option.rfind("--benchmark_", 0) != 0) {

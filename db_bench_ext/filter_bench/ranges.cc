@@ -281,8 +281,8 @@ std::string BuildOfPrefixes(const RangeSet& set, Layout layout,
   return bytes;
 }
 
-// As RocksDB uses one: it can answer a range if both bounds, the upper one
-// included, have the same prefix.
+// A Bloom filter of prefixes, used as RocksDB uses one: it can answer a range
+// if both bounds, the upper one included, have the same prefix.
 RangeFilter PrefixBloom(size_t size, double bits_per_key) {
   return {"prefix Bloom, " + std::to_string(size) + " bytes",
           [bits_per_key, size](const RangeSet& set) {
@@ -338,7 +338,7 @@ class Bench {
   // Ranges that a filter learns from.
   static constexpr uint64_t kLearned = 256;
 
-  // With ranges of lengths [first, last).
+  // Measures the filter with ranges of lengths [first, last).
   void Measure(const RangeFilter& filter, double bits, size_t first,
                size_t last) {
     ShowProgress(set_.name + ", " + Significant(bits, 4) +

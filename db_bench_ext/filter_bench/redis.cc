@@ -90,7 +90,7 @@ bool GetBits(Connection* connection, uint64_t first, uint64_t n) {
                      [](const RedisReply& bit) { return bit.integer == 1; });
 }
 
-// With all keys.
+// Creates a filter that holds all keys.
 std::shared_ptr<RedisFilter> NewFilter(const std::string& scheme) {
   RedisOptions redis;
   redis.port = static_cast<uint16_t>(Port());

@@ -34,7 +34,7 @@ constexpr int Power(int n) {
   return static_cast<int>(power);
 }
 
-// Whether the bits of the first `probes` positions are all set.
+// Returns whether the bits of the first `probes` positions are all set.
 __attribute__((target("avx2"))) inline bool LineMatches(const char* line,
                                                         uint32_t hash,
                                                         int probes) {

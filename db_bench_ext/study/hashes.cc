@@ -69,7 +69,7 @@ uint32_t Rs(std::string_view key) {
   return h;
 }
 
-// With the key 00 01 .. 0f of the published vectors.
+// Uses the key 00 01 .. 0f of the published vectors.
 uint32_t Sip(std::string_view key) {
   return static_cast<uint32_t>(
       internal::SipHash({0x0706050403020100, 0x0f0e0d0c0b0a0908}, key));
@@ -140,7 +140,7 @@ uint64_t Collisions(const StringHash& hash,
 // n keys less the expected number of distinct values of an ideal 32-bit hash.
 double ExpectedCollisions(size_t keys) {
   const double n = static_cast<double>(keys);
-  constexpr double kValues = 4294967296.0;
+  constexpr double kValues = 4294967296.0;  // 2^32
   return n + kValues * std::expm1(n * std::log1p(-1 / kValues));
 }
 
@@ -233,7 +233,7 @@ const std::vector<StringHash>& StringHashes() {
                                       internal::kBloomHashSeed);
        },
        "Austin Appleby"},
-      // The same function at 32 bits.
+      // PJW and ELF are the same function at 32 bits.
       {"ELFHash", Pjw, "System V ABI, symbol hash of ELF"},
       {"BKDRHash",
        [](std::string_view key) {

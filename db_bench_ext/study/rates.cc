@@ -239,6 +239,8 @@ double WorstExcess(uint64_t keys, uint32_t probes, uint64_t seed) {
 }  // namespace
 
 double RateError(uint64_t hits, uint64_t queries) {
+  // The result is half the width of the Wilson score interval at 95 %, and kZ
+  // the quantile of the normal distribution for it.
   constexpr double kZ = 1.96;
   const auto n = static_cast<double>(queries);
   const double p = Share(hits, queries);
