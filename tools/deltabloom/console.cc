@@ -10,8 +10,8 @@
 namespace deltabloom::tools {
 namespace {
 
-// Whether the character neither controls a terminal, nor ends lines, turns the
-// direction of text or has no width.
+// Returns false for characters that control a terminal, end lines, turn the
+// direction of text or have no width.
 bool IsPlain(uint32_t character) {
   constexpr std::pair<uint32_t, uint32_t> kOthers[] = {
       {0, 0x1f},        {0x7f, 0x9f},     {0x061c, 0x061c}, {0x200b, 0x200b},
@@ -21,7 +21,7 @@ bool IsPlain(uint32_t character) {
   });
 }
 
-// With all text in it escaped.
+// Returns the value with all text in it escaped.
 Json EscapedJson(Json value) {
   if (value.is_string()) return Escaped(value.get_ref<const std::string&>());
   if (value.is_structured()) {

@@ -40,7 +40,7 @@ enum ExitCode : int {
 // width.
 std::string Escaped(std::string_view bytes);
 
-// As printf prints it, in at most 63 characters.
+// Prints the number as printf does, in at most 63 characters.
 std::string Format(const char* format, double number);
 // "0.123 %", "3.4 MB" and "1 key", "2 keys".
 std::string Percent(double share);
@@ -51,7 +51,8 @@ struct Streams {
   std::ostream* out;
   std::ostream* err;
   bool out_is_terminal = false;
-  // Of the terminal on `err`; 0: there is none, so no progress is shown.
+  // The width of the terminal on `err`. If it is 0, there is no terminal, and
+  // no progress is shown.
   size_t err_columns = 0;
 };
 

@@ -83,7 +83,8 @@ bool Zstd(std::string_view from, std::string_view dictionary, char* to,
 
 #endif  // DELTABLOOM_TOOLS_ROCKSDB
 
-// By the number that is stored after a block. Null: not known, or not here.
+// Decompressors by the number that is stored after a block. Null: the
+// compression is not known, or not available in this build.
 constexpr uint8_t kSnappy = 1;
 constexpr uint8_t kZstd = 7;
 constexpr uint8_t kZstdNotFinal = 0x40;  // the same, by its former name
@@ -101,8 +102,9 @@ constexpr bool (*kDecompress[])(std::string_view from,
 // A data block (table/block_based/data_block_footer.h there).
 struct DataBlock {
   std::string_view entries;
-  // Of a block that has its values after all keys: where entries have no
-  // prefix in common with the one before, and say where their value is.
+  // The second half of a block that has its values after all keys. In such a
+  // block, entries that share no prefix with the one before say where their
+  // value is.
   std::string_view restarts;
 };
 

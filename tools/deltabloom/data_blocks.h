@@ -16,7 +16,7 @@ namespace deltabloom::tools {
 // LevelDB and RocksDB append sequence number and type to a key.
 inline constexpr size_t kTagSize = 8;
 
-// What goes wrong is thrown as std::runtime_error, in one line.
+// Errors are thrown as std::runtime_error, with one line of text.
 class DataBlocks {
  public:
   // Both must outlive it.

@@ -1,4 +1,4 @@
-// What a database's directory holds: its options, and its tables with their
+// Reads the directory of a database: its options, and its tables with their
 // levels and filters.
 #pragma once
 
@@ -37,7 +37,7 @@ struct Database {
   std::string path;
   bool listed = false;  // false: nothing of the directory is known
   OptionsFile options;
-  // By column family, of those that name a policy.
+  // Verdicts by column family, for families that name a policy.
   std::map<std::string, PolicyVerdict> verdicts;
   std::vector<DatabaseTable> tables;
   uint64_t gone = 0;                  // tables that vanished meanwhile

@@ -208,7 +208,8 @@ std::string ManPage(const Program::Entry& entry) {
          Bold(kProgramName) + "(1)\n";
 }
 
-// Without a dash the options are not offered, so that Bash completes files.
+// Options are offered after a dash only, so that Bash completes files
+// otherwise.
 std::string BashCompletion(const Program& program) {
   const std::string name = kProgramName;
   return "# Completion of " + name + " for Bash.\n_" + name + R"(() {

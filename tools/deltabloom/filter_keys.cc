@@ -148,9 +148,9 @@ class Walk {
         }));
   }
 
-  // Whether a lookup of the key or prefix (without timestamp) goes to the
-  // current partition or to one before it. RocksDB looks up what follows all of
-  // them in the last one.
+  // Returns whether a lookup of the key or prefix (without timestamp) goes to
+  // the current partition or to one before it. RocksDB looks up keys beyond all
+  // partitions in the last one.
   bool IsWithin(std::string_view key) const {
     return partition_ + 1 >= partitions_.size() ||
            content_.order->CompareWithoutTimestamp(
@@ -159,8 +159,9 @@ class Walk {
                /*b_has_ts=*/false) <= 0;
   }
 
-  // Whether the entry comes after the current partition: other versions of its
-  // key are in it, but a lookup at an older time or snapshot goes to the next.
+  // Returns whether the entry comes after the current partition. The partition
+  // may have other versions of its key, but a lookup at an older time or
+  // snapshot goes to the next one.
   bool IsBeyond(std::string_view entry) const {
     if (partition_ + 1 >= partitions_.size()) return false;
     std::string_view bound = partitions_[partition_].bound;

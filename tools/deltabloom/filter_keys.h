@@ -40,8 +40,8 @@ class FilterKeysVisitor {
   virtual ~FilterKeysVisitor() = default;
   // Called before each data block is read, in order. Returns false to stop.
   virtual bool GoOn(const internal::BlockHandle& data_block) = 0;
-  // What follows is in this partition; a full filter is partition 0. Returns
-  // false to stop.
+  // The keys that follow are in this partition; a full filter is partition 0.
+  // Returns false to stop.
   virtual bool Begin(size_t partition, const internal::BlockHandle& handle) = 0;
   // A key, or a prefix, or both: the other is null. They repeat themselves.
   virtual void Add(const std::string_view* key,

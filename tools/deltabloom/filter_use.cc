@@ -35,7 +35,8 @@ std::string ReadEnd(const SstSource& source, const BlockHandle& handle) {
   return bytes;
 }
 
-// Whether a lookup asks the filter of this table, whatever the filter is.
+// Returns whether a lookup queries the filter of this table, whatever its bytes
+// are.
 bool IsAsked(const SstFile& file, const SstFilter& filter,
              const PolicyReader& policy) {
   // RocksDB 7.0 and later does not read filters per block.

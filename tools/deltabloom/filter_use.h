@@ -1,5 +1,5 @@
-// Whether lookups under a policy use the filter of a table, and what it saves
-// them.
+// Tells whether lookups under a policy use the filter of a table, and how many
+// reads it saves.
 #pragma once
 
 #include <optional>
@@ -14,20 +14,21 @@ namespace deltabloom::tools {
 class PolicyReader {
  public:
   virtual ~PolicyReader() = default;
-  // Whether it reads filters under this name, the one in the metaindex.
+  // Returns whether the policy reads filters under this name, the one in the
+  // metaindex.
   virtual bool Opens(const std::string& compatibility_name) const = 0;
-  // Whether the filter matches each of a hundred keys made here, none of which
-  // a database has.
+  // Returns whether the filter matches each of a hundred keys made here, none
+  // of which a database has.
   virtual bool MatchesEverything(std::string_view filter) const = 0;
-  // Whether it looks up whole keys, and the prefix extractor whose prefixes it
-  // looks up; empty: none.
+  // Return whether the policy looks up whole keys, and the name of the prefix
+  // extractor whose prefixes it looks up; empty: none.
   virtual bool LooksUpWholeKeys() const = 0;
   virtual const std::string& PrefixExtractor() const = 0;
 };
 
 struct FilterUse {
   std::string kind;  // "RocksDB Bloom", by its bytes; empty: no filter
-  // Whether lookups use it; nothing: not known.
+  // True if lookups use it; nothing if that is not known.
   std::optional<bool> used;
   // Its expected false-positive rate, 1 if it always matches; nothing: not
   // known.

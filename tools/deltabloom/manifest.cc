@@ -278,7 +278,7 @@ std::string ReadOnce(const std::string& database, Manifest* manifest) {
   const std::string path = std::filesystem::path(database) / name;
   const auto source = internal::OpenSstFile(path, &error);
   if (source == nullptr) return error;
-  // What is appended from now on does not count.
+  // The size is read once, so bytes that are appended later do not count.
   std::string block;
   for (uint64_t at = 0; at < source->Size(); at += block.size()) {
     block.resize(std::min<uint64_t>(Manifest::kBlockSize, source->Size() - at));

@@ -25,10 +25,11 @@ class Manifest {
   // false at bytes that RocksDB does not write; Error() then says what.
   bool Add(std::string_view block);
 
-  // What is wrong with all bytes so far; nothing if they can be the whole file.
+  // Returns what is wrong with all bytes so far; nothing if they can be the
+  // whole file.
   std::string Error() const;
 
-  // By file number.
+  // Live tables by file number.
   const std::map<uint64_t, LiveTable>& tables() const { return tables_; }
   // Empty if there is no such column family.
   std::string FamilyName(uint32_t family) const;

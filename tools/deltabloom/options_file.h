@@ -30,7 +30,7 @@ struct FamilyOptions {
   // Partitions are in it whatever cache_index_and_filter_blocks is.
   bool CachesFilters(bool partitioned) const;
   bool NamesDeltabloom() const;
-  // Of Deltabloom's policy:
+  // Options of Deltabloom's policy.
   bool OwnCompatibility() const;
   bool AllocatesByLevels() const;
   std::string FilterMemory() const;  // as it is written; empty if unset

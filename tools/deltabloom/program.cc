@@ -125,7 +125,7 @@ CLI::Option* AddDuration(CLI::App* app, const std::string& name,
                          std::chrono::milliseconds* time,
                          const std::string& what) {
   const auto parse = [name, time](const std::string& text) {
-    constexpr double kDay = 86400e3;
+    constexpr double kDay = 86400e3;  // milliseconds
     const std::optional<double> ms = ParseAmount(text,
                                                  {{"", 1e3},
                                                   {"ms", 1},

@@ -27,8 +27,8 @@ struct Manual {
   std::vector<Term> examples;
   std::string success;  // what exit status 0 means
   std::string failure;  // and 1
-  // What exit status 2 means besides a wrong command line. If set, an error of
-  // the program itself ends with 2 as well, not with 1.
+  // The meaning of exit status 2 besides a wrong command line. If it is set, an
+  // error of the program itself ends with 2 as well, not with 1.
   std::string undecided;
   std::vector<Term> environment;  // variables that the subcommand reads
 };
@@ -108,7 +108,7 @@ inline constexpr char kProgramSummary[] =
 
 std::vector<std::string> Paragraphs(const std::string& text);
 
-// What exit status 2 means.
+// Returns the meaning of exit status 2.
 std::string UsageMeaning(const Manual& manual);
 
 // deltabloom(1): the commands, and what is the same for all of them.

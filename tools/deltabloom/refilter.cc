@@ -134,9 +134,9 @@ class Run {
     }
   }
 
-  // What the tables of each column family get: the filters of --filter, or
-  // those of the policy that the newest OPTIONS file names. Throws if all would
-  // stay.
+  // Reads the policies that the tables of each column family get: that of
+  // --filter, or those that the newest OPTIONS file names. Throws if all
+  // filters would stay.
   void ReadPolicies() {
     OptionsFile file;
     const bool by_policy = options_.uri.empty();

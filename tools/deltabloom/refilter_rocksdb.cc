@@ -115,8 +115,8 @@ OldFilter LookAt(const internal::PolicyOptions& options,
   return old;
 }
 
-// Whether a filter of this rate replaces another one. To get a seed that is
-// wanted, it may match more keys.
+// Returns whether a filter of this rate replaces the old one. If the old one
+// lacks a seed that is wanted, the new one may match more keys.
 bool IsBetter(bool old_has_seed, const std::optional<double>& rate,
               const std::optional<double>& old_rate) {
   const double most = old_has_seed ? 1 : 1 / kLeastGain;
@@ -172,8 +172,9 @@ void PlanTable(const RefilterOptions& options, const SstSource& source,
         (plan.layout == nullptr ? "none" : plan.layout->name);
     // A partition that is too small for a new filter keeps the old one.
     double new_rate = plan.layout == nullptr ? 1 : internal::PlanRate(plan);
-    // The same layout has no more bits in the same bytes, even if the number of
-    // keys is overestimated here.
+    // The same layout cannot have more bits in the same bytes. If it seems to,
+    // the number of keys is overestimated, and the rates are corrected for
+    // that.
     if (kind == new_kind && old.queried) {
       const internal::Plan unseeded =
           PlanPart(SettingsFor(options.filter, *table,
@@ -192,7 +193,7 @@ void PlanTable(const RefilterOptions& options, const SstSource& source,
   table->rate_before = before.Rate();
   table->rate_after = after.Rate().value_or(1);
   Decide(all_have_seeds, table);
-  // What cannot be replaced, whatever it would gain.
+  // The tables below cannot be replaced, whatever that would gain.
   struct stat status;
   if (::lstat(table->path.c_str(), &status) != 0) {
     Check(table->path + ": cannot be examined: " + std::strerror(errno));
@@ -294,7 +295,7 @@ class FilterMaker : public FilterKeysVisitor {
     before_.Add(old_rate, weight);
     const std::optional<double> rate =
         RateOfSealedFilter(built.ToStringView(), keys);
-    // Without memory a builder makes a filter that matches every key.
+    // If memory runs out, a builder makes a filter that matches every key.
     if (keys > 0 && rate.value_or(0) == 1 &&
         PlanPart(SettingsFor(options_.filter, table_, mapping_, old_.size()),
                  keys)
@@ -334,8 +335,8 @@ class FilterMaker : public FilterKeysVisitor {
     return unchecked_;
   }
 
-  // Whether the bytes are those of the filter in which all keys were found, and
-  // name the seed and the transform by which these were hashed.
+  // Returns whether the bytes are those of the filter in which all keys were
+  // found, and name the seed and the transform by which the keys were hashed.
   bool IsFilter(size_t partition, std::string_view bytes) const {
     internal::ParsedFilter parsed;
     internal::HashedKeys keys;
@@ -570,7 +571,7 @@ void Compare(const SstSource& old, const SstSource& now,
     }
   };
   for (const BlockHandle& part : parts) ForEachChunk(old, part, compare);
-  // As in a crafted table, whose filter is one of its data blocks.
+  // This happens with a crafted table whose filter is one of its data blocks.
   if (not_compared != 0) Check(now.Name() + ": has new bytes in data blocks");
 }
 
@@ -603,7 +604,8 @@ void Install(const RefilterOptions& options, const std::string& from,
   }
   ExpectWritten(::rename(from.c_str(), to.c_str()) == 0, to,
                 "cannot be replaced", stop);
-  // Without it a crash may bring the old file back, which is whole as well.
+  // If the directory is not synced, a crash may bring the old file back, which
+  // is whole as well.
   ExpectWritten(SyncDirectory(to.parent_path()), to,
                 "was replaced, but its directory cannot be synced", stop);
 }
@@ -648,7 +650,8 @@ void Replace(const RefilterOptions& options, const SstSource& old,
 
 void Conclude(const std::string& error, RefilterTable* table) {
   if (!error.empty()) {
-    // What shows the reason names the table.
+    // The text is shown with the name of the table, so the reason does not
+    // repeat it.
     const std::string path = table->path + ": ";
     const bool is_named = error.compare(0, path.size(), path) == 0;
     table->outcome = Outcome::kFailed;

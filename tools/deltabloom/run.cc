@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr char kPlugin[] = "libdeltabloom_rocksdb_plugin.so";
 
-// As installed, or as built, beside this program.
+// Returns the plugin as it was installed or built, relative to this program.
 fs::path FindPlugin() {
   const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
   const fs::path installed = here / DELTABLOOM_PLUGIN_FROM_BIN / kPlugin;
@@ -34,9 +34,9 @@ fs::path FindPlugin() {
                            "with it");
 }
 
-// What LD_PRELOAD takes for the file: the loader splits its value at blanks and
-// colons, so that a path with one is named by an open file, which `program`
-// inherits.
+// Returns a path of the file that LD_PRELOAD accepts. The loader splits the
+// value at blanks and colons, so a path that contains one is replaced by that
+// of an open file, which `program` inherits.
 std::string Preloadable(const fs::path& path) {
   if (path.string().find_first_of(" :\t\n") == std::string::npos) {
     return path.string();

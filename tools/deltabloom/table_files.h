@@ -55,8 +55,8 @@ uint64_t NumberOf(const internal::SstFile& file, const char* name,
 // The keys and prefixes in the filter of a table, by its properties.
 uint64_t FilterKeysOf(const internal::SstFile& file);
 
-// What WalkSst finds. *damaged is set if the index of a partitioned filter is
-// damaged. Throws std::runtime_error.
+// Returns what WalkSst finds. Sets *damaged if the index of a partitioned
+// filter is damaged. Throws std::runtime_error.
 internal::SstFile ReadSst(const internal::SstSource& source,
                           bool* damaged = nullptr);
 
@@ -81,8 +81,8 @@ std::string DescribeTableFilter(const std::string& policy,
 // Its first part: "Deltabloom local", "RocksDB Bloom".
 std::string KindOfFilter(const std::string& policy, std::string_view filter);
 
-// What became of the files: how many are sound or gone, and the names of the
-// others in lists, which have a name for programs and a text.
+// Counts the files that are sound or gone, and collects the names of the others
+// in lists, which have a name for programs and a text.
 class Summary {
  public:
   using Lists = std::vector<std::pair<const char*, const char*>>;
@@ -100,7 +100,7 @@ class Summary {
   Json json_;
 };
 
-// Whether a file that was listed in a directory no longer exists.
+// Returns whether a file that was listed in a directory no longer exists.
 bool IsGone(const TableFile& file);
 
 }  // namespace deltabloom::tools

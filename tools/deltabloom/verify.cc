@@ -27,7 +27,7 @@ struct VerifyOptions {
   uint64_t show = 10;
 };
 
-// What changes while a table is being written; nothing if there is no file.
+// Changes while a table is being written; nothing if there is no file.
 using Stamp = std::optional<std::pair<uint64_t, fs::file_time_type>>;
 
 Stamp StampOf(const TableFile& file) {

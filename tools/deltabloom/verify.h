@@ -1,5 +1,4 @@
-// What deltabloom verify finds out about one table, and the lookups by which it
-// does.
+// Verifies the filters of one table by lookups.
 #pragma once
 
 #include <array>
@@ -35,7 +34,7 @@ struct MissedRange {
   std::string upper;
 };
 
-// What was asked of the range filter of a table.
+// The lookups in the range filter of a table.
 struct RangeLookups {
   uint64_t keys = 0;
   uint64_t ranges = 0;              // that hold one of them
@@ -60,7 +59,8 @@ struct TableReport {
   uint64_t show = 0;
   uint64_t absent = 0;  // lookups of keys or prefixes that are not in the table
   uint64_t false_positives = 0;
-  // Of the absent ones; nothing if the rate of a filter is not known.
+  // The expected share of absent keys that match; nothing if the rate of a
+  // filter is not known.
   std::optional<double> expected_rate;
   std::optional<RangeLookups> ranges;    // nothing: there is no range filter
   bool cut_short = false;                // by the limit of time
@@ -103,7 +103,8 @@ std::optional<double> RateOfFilter(internal::FilterKind kind,
                                    std::string_view filter, Hash hash,
                                    uint64_t keys);
 
-// The same of a filter in a table of RocksDB, also of RocksDB's own filters.
+// Returns that rate of a filter in a table of RocksDB; works for RocksDB's own
+// filters, too.
 std::optional<double> RateOfSealedFilter(std::string_view filter,
                                          uint64_t keys);
 
@@ -112,12 +113,12 @@ class TableFilter {
  public:
   virtual ~TableFilter() = default;
   virtual bool MayMatch(std::string_view key) = 0;
-  // The same for up to Lookups::kBatch keys at once. Returns false if there is
-  // no such way.
+  // Looks up to Lookups::kBatch keys up at once. Returns false if the filter
+  // has no such function.
   virtual bool MayMatch(const std::string_view*, size_t, bool*) {
     return false;
   }
-  // With this many keys; nothing if it is not known.
+  // Returns the expected rate with this many keys; nothing if it is not known.
   virtual std::optional<double> ExpectedRate(uint64_t keys) const = 0;
 };
 

@@ -71,7 +71,7 @@ class WindowFilter : public TableFilter {
     }
   }
 
-  // Of the filter in the block.
+  // The position of the filter in the block.
   uint64_t begin() const { return begin_; }
 
   std::optional<double> ExpectedRate(uint64_t keys) const override {
@@ -98,9 +98,9 @@ class WindowFilter : public TableFilter {
   std::optional<std::string_view> filter_;
 };
 
-// Whether the keys end with tags, judged by all keys of the index and of the
-// first data block. Tables that TableBuilder wrote without a database have keys
-// without tags.
+// Returns whether the keys end with tags, judged by all keys of the index and
+// of the first data block. Tables that TableBuilder wrote without a database
+// have keys without tags.
 bool FindTags(DataBlocks* blocks) {
   bool tags = true;
   std::optional<BlockHandle> first;
