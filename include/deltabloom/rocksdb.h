@@ -68,8 +68,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // The bytes of all filters of the database, instead of bits_per_key. All
   // column families with this option must have the same value, and share what
   // the filters of the others leave. New tables get min_bits_per_key to
-  // max_bits_per_key on average; where the former exceeds the total, the LOG
-  // says so. Needs kLevels and its listener, without which DB::Open fails.
+  // max_bits_per_key on average; if min_bits_per_key for all keys exceeds the
+  // total, the LOG says so. Needs kLevels and its listener, without which
+  // DB::Open fails.
   // Legal: up to 10^18, or 0 for unset. See docs/levels.md.
   uint64_t filter_memory = 0;
 

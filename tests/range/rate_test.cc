@@ -60,7 +60,7 @@ TEST_P(Scans, FewPass) {
   constexpr size_t kKeys = 10'000;
   constexpr int kScans = 2000;
   constexpr int kSamples = 256;
-  constexpr double kBits = 8;
+  constexpr double kBits = 8;  // per key: the default of RocksDBRangeOptions
   const size_t levels = std::size(kLevels);
   std::vector<int> alone, learned, drifted;
   std::vector<const char*> names;

@@ -110,6 +110,7 @@ struct SimulatedTree {
     return runs;
   }
 
+  // Keys of a flush and of level 1 in the simulated tree.
   static constexpr double kFlushKeys = 1000;
   static constexpr double kBaseKeys = 2500;
   static constexpr size_t kParts = 10;

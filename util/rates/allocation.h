@@ -42,7 +42,8 @@ struct RunBits {
 // functions are.
 class RateCurve {
  public:
-  // The least and the most bits per key of a filter.
+  // The least and the most bits per key of a filter: below kMinBits a policy
+  // writes none, and kMaxBits is the legal maximum of bits_per_key.
   static constexpr double kMinBits = 0.5;
   static constexpr double kMaxBits = 1000;
 

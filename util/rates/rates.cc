@@ -6,6 +6,7 @@
 
 namespace deltabloom::internal {
 
+// RocksDB keeps the probes of a key in one cache line of 64 bytes.
 constexpr double kRocksDBLineBits = 512;
 
 // 1 - e^x and ln(1 + x) lose every digit for small x; expm1 and log1p do not.

@@ -99,6 +99,8 @@ namespace deltabloom {
 namespace {
 
 constexpr double kLn2 = 0.693147180559945309417;
+
+// The limits of a classic filter (docs/format.md, chapter "Classic").
 constexpr double kMinBits = 64;
 constexpr double kMaxBits = 4294967296;  // 2^32
 constexpr double kMaxProbes = 30;

@@ -139,8 +139,8 @@ Function FirstWrongFunction(FilterBitsBuilder* builder) {
     caller.Call(function);
     if (!caller.IsIntact()) return function;
   }
-  // All functions but MaybePostVerify have been told apart, so that one is
-  // right, too.
+  // Only MaybePostVerify was not called. The other functions are in their
+  // places, so it is in its own.
   return kFunctions;
 }
 

@@ -106,9 +106,12 @@ class RateTable {
   }
 
  private:
+  // Smaller filters are computed exactly; from here on the share that is in
+  // inverse proportion to the blocks is the only difference to many blocks.
   static constexpr uint64_t kLeastBlocks = 8;
+  // The two numbers of blocks at which rates are computed for the table.
   static constexpr double kFew = 32;
-  static constexpr double kMany = 1099511627776;  // 2^40
+  static constexpr double kMany = 1099511627776;  // 2^40: in effect infinite
   // Rates are sampled at these keys per block: powers of two, a quarter apart,
   // up to 2^7.75 = 215.
   static constexpr double kFirst = -1.5;
