@@ -74,10 +74,11 @@ function(deltabloom_layer name)
 endfunction()
 
 # A library that users link: an alias deltabloom::<component>, a SONAME when
-# shared, and only the public headers to include. EXPORTS names the version
-# script that says what a shared one exports; default is all of our own.
+# shared, and only the public headers to include. INCLUDE is a second folder of
+# those, beside the core's. EXPORTS names the version script that says what a
+# shared one exports; default is all of our own.
 function(deltabloom_library name component)
-  cmake_parse_arguments(arg "" "EXPORTS" "SOURCES;LAYERS" ${ARGN})
+  cmake_parse_arguments(arg "" "EXPORTS;INCLUDE" "SOURCES;LAYERS" ${ARGN})
   set(objects)
   foreach(layer ${arg_LAYERS})
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
@@ -85,7 +86,7 @@ function(deltabloom_library name component)
   add_library(${name} ${arg_SOURCES} ${objects})
   add_library(deltabloom::${component} ALIAS ${name})
   target_include_directories(${name}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include;${arg_INCLUDE}>"
            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_features(${name} PUBLIC cxx_std_17)

@@ -22,7 +22,7 @@ foreach(path pc_prefix pc_libdir pc_includedir)
   string(REPLACE " " "\\ " ${path} "${${path}}")
 endforeach()
 
-# Installs library `target` under its component's name. `headers` are the
+# Installs library `target` under its component's name. HEADERS are the
 # public headers that only this component has. For pkg-config, LIBS is what its
 # users call themselves, LIBS_PRIVATE what a static copy needs besides, and
 # LIBS_STATIC what static copies of LIBS need. PACKAGE names the package that a
@@ -43,7 +43,7 @@ function(deltabloom_install target component)
   install(EXPORT deltabloom-${component} NAMESPACE deltabloom::
     DESTINATION ${deltabloom_config_dir} COMPONENT deltabloom_development)
   foreach(header ${arg_HEADERS})
-    install(FILES ${PROJECT_SOURCE_DIR}/include/deltabloom/${header}
+    install(FILES ${header}
       DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deltabloom COMPONENT deltabloom_development)
   endforeach()
   string(REPLACE "_" "-" pc_name ${target})
@@ -64,23 +64,15 @@ function(deltabloom_install target component)
     DESTINATION ${deltabloom_pkgconfig_dir} COMPONENT deltabloom_development)
 endfunction()
 
-file(GLOB deltabloom_core_headers RELATIVE ${PROJECT_SOURCE_DIR}/include/deltabloom
-  CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/deltabloom/*.h)
-set(deltabloom_shared_headers
-  concurrent_filter.h go_murmur3_filter.h guava_filter.h)
-list(REMOVE_ITEM deltabloom_core_headers key_transform.h rocksdb.h rocksdb_ranges.h rocksdb_statistics.h leveldb.h redis_filter.h
-  ${deltabloom_shared_headers})
+file(GLOB deltabloom_core_headers CONFIGURE_DEPENDS include/deltabloom/*.h)
+list(FILTER deltabloom_core_headers EXCLUDE REGEX "/(rocksdb|leveldb|key_transform)[a-z_]*\\.h$")
 
 deltabloom_install(deltabloom core
   PACKAGE runtime
   DESCRIPTION "Filters for sorted string tables"
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS ${deltabloom_core_headers})
-deltabloom_install(deltabloom_shared shared
-  PACKAGE runtime
-  DESCRIPTION "Filters shared with other languages and between threads"
-  LIBS_PRIVATE "-lstdc++ -lm"
-  HEADERS ${deltabloom_shared_headers})
+include(shared_filters/install.cmake)
 # Appends to `out` what the linker is told for `item` of a list of libraries: a
 # flag, the path of a library, or its name. A shared library's path becomes its
 # name, because paths may hold the library's version and other tools refuse them.
@@ -139,26 +131,20 @@ endif()
 list(JOIN rocksdb_libs " " rocksdb_libs)
 list(JOIN rocksdb_static " " rocksdb_static)
 
-list(TRANSFORM deltabloom_redis_libraries PREPEND "-l" OUTPUT_VARIABLE redis_libs)
-list(JOIN redis_libs " " redis_libs)
-deltabloom_install(deltabloom_redis redis
-  PACKAGE redis
-  DESCRIPTION "Bloom filters in Redis, shared with other languages"
-  LIBS_PRIVATE "${redis_libs} -lstdc++ -lm"
-  HEADERS redis_filter.h)
 deltabloom_install(deltabloom_rocksdb rocksdb
   PACKAGE rocksdb
   DESCRIPTION "Deltabloom as a RocksDB filter policy"
   LIBS "${rocksdb_libs}"
   LIBS_PRIVATE "-lstdc++ -lm"
   LIBS_STATIC "${rocksdb_static}"
-  HEADERS rocksdb.h rocksdb_ranges.h rocksdb_statistics.h key_transform.h)
+  HEADERS include/deltabloom/rocksdb.h include/deltabloom/rocksdb_ranges.h
+    include/deltabloom/rocksdb_statistics.h include/deltabloom/key_transform.h)
 deltabloom_install(deltabloom_leveldb leveldb
   PACKAGE leveldb
   DESCRIPTION "Deltabloom as a LevelDB filter policy"
   LIBS "-lleveldb"
   LIBS_PRIVATE "-lstdc++ -lm"
-  HEADERS leveldb.h)
+  HEADERS include/deltabloom/leveldb.h)
 
 if(TARGET deltabloom_rocksdb_plugin)
   install(TARGETS deltabloom_rocksdb_plugin deltabloom_rocksdb_plugin_policy
@@ -179,7 +165,7 @@ install(FILES
 
 if(deltabloom_top_level)
   add_custom_target(uninstall
-    COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
+    COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_BINARY_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
     VERBATIM)
 endif()
 

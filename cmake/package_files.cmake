@@ -38,6 +38,10 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     file(COPY ${CPACK_DELTABLOOM_SOURCE}/docs DESTINATION ${documents}
       FILES_MATCHING PATTERN "*.md" PATTERN images EXCLUDE PATTERN performance EXCLUDE)
   endif()
+  if(component STREQUAL "deltabloom_shared_tools")
+    file(COPY ${CPACK_DELTABLOOM_SOURCE}/shared_filters/README.md
+      ${CPACK_DELTABLOOM_SOURCE}/shared_filters/docs DESTINATION ${documents})
+  endif()
   # As dpkg has it, whatever the umask.
   file(CHMOD_RECURSE ${documents}
     FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ

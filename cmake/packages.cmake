@@ -106,8 +106,15 @@ if(TARGET deltabloom_tool)
     SUGGESTS "rocksdb-tools"
     DESCRIPTION
       "Lists and checks the filters in the tables of RocksDB and LevelDB databases,"
-      "says what filters will cost and save, fills and asks shared filters in Redis."
-      "With the documents of Deltabloom.")
+      "and says what filters will cost and save. With the documents of Deltabloom.")
+endif()
+if(TARGET deltabloom_shared_tool)
+  deltabloom_package(shared_tools deltabloom-shared database
+    "filters that services share: the command deltabloom-shared"
+    SUGGESTS "redis-server"
+    DESCRIPTION
+      "Makes, fills, asks and rebuilds Bloom filters in Redis that programs in C++,"
+      "Java, Go and PHP share. With the documents of these filters.")
 endif()
 
 include(CPack)

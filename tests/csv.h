@@ -1,7 +1,8 @@
-// Reads the known-answer files under tests/data: comma-separated, no quoting,
-// a header line first.
+// Reads files of known answers, in tests/data unless the path is absolute:
+// comma-separated, no quoting, a header line first.
 #pragma once
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -14,7 +15,8 @@ namespace deltabloom::test {
 
 // Rows without the header; throws if the file is missing or has none.
 inline std::vector<std::vector<std::string>> ReadCsv(const std::string& name) {
-  const std::string path = std::string(DELTABLOOM_TEST_DATA) + "/" + name;
+  const std::filesystem::path path =
+      std::filesystem::path(DELTABLOOM_TEST_DATA) / name;
   std::ifstream file(path);
   std::string line;
   std::vector<std::vector<std::string>> rows;
@@ -28,7 +30,7 @@ inline std::vector<std::vector<std::string>> ReadCsv(const std::string& name) {
     }
     rows.push_back(cells);
   }
-  if (rows.empty()) throw std::runtime_error(path + ": no rows");
+  if (rows.empty()) throw std::runtime_error(path.string() + ": no rows");
   return rows;
 }
 

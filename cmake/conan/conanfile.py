@@ -43,7 +43,7 @@ class Deltabloom(ConanFile):
         toolchain = CMakeToolchain(self)
         for part in PARTS:
             toolchain.cache_variables[f"DELTABLOOM_{part.upper()}"] = bool(self.options.get_safe(f"with_{part}"))
-        for part in ("TOOLS", "EXAMPLES", "DB_BENCH_EXT", "TESTS"):
+        for part in ("TOOLS", "SHARED_TOOLS", "EXAMPLES", "DB_BENCH_EXT", "TESTS"):
             toolchain.cache_variables[f"DELTABLOOM_{part}"] = False
         toolchain.generate()
 

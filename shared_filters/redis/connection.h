@@ -50,7 +50,7 @@ inline bool IsOver(Deadline deadline) {
   return std::chrono::steady_clock::now() >= deadline;
 }
 
-// The Lua scripts that run inside Redis (docs/shared_filters_format.md,
+// The Lua scripts that run inside Redis (docs/format.md,
 // "Scripts"), in the order of CMakeLists.txt, which makes kScripts of the files
 // in scripts/.
 enum ScriptNumber {

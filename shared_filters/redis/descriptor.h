@@ -1,6 +1,6 @@
 // What a filter is: which bits belong to a key, for each scheme by name, and
 // the fields of the descriptor, a hash in Redis beside the bitmap
-// (docs/shared_filters_format.md).
+// (docs/format.md).
 #pragma once
 
 #include <algorithm>

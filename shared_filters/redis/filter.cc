@@ -1,7 +1,7 @@
 // Making, opening, describing and deleting filters; checks and adds.
 #include "shared_filters/redis/filter.h"
 
-#include "shared_filters/atomic_bits.h"
+#include "shared_filters/memory/atomic_bits.h"
 
 namespace deltabloom {
 

@@ -1,7 +1,7 @@
 // Rebuilding a filter while others read and fill it.
 #include <thread>
 
-#include "shared_filters/atomic_bits.h"
+#include "shared_filters/memory/atomic_bits.h"
 #include "shared_filters/redis/filter.h"
 
 namespace deltabloom {

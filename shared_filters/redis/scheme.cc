@@ -4,8 +4,8 @@
 
 #include "deltabloom/go_murmur3_filter.h"
 #include "deltabloom/sizing.h"
-#include "shared_filters/local_size.h"
-#include "shared_filters/murmur3.h"
+#include "shared_filters/memory/local_size.h"
+#include "shared_filters/memory/murmur3.h"
 #include "shared_filters/redis/descriptor.h"
 #include "util/hash64.h"
 #include "util/rates/rates.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the fuzz harnesses in turn, each on the corpus in tests/fuzz/corpus and
-on what earlier runs have found beside it, and prints what they did. An input
+"""Runs the fuzz harnesses in turn, each on the corpus beside its source and on
+what earlier runs have found, and prints what they did. An input
 may take 512 MB and one second of CPU time. Inputs that break a rule are kept,
 and the command that repeats each is printed; exit code 1 then."""
 
@@ -17,8 +17,9 @@ import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "db_bench_ext"))
+TOP = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = [TOP / "tests/fuzz", TOP / "shared_filters/tests/fuzz"]
+sys.path.insert(0, str(TOP / "db_bench_ext"))
 
 from common import terminal, whole_file  # noqa: E402
 
@@ -31,19 +32,25 @@ LIMITS = ["-rss_limit_mb=512", "-malloc_limit_mb=512", "-entropic=0", "-reload=0
 SANITIZERS = {"ASAN_OPTIONS": "quarantine_size_mb=32:detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
+def harness_sources():
+    """The source of each harness, by its name."""
+    return {path.stem: path for folder in FOLDERS for path in sorted(folder.glob("*_fuzz.cc"))}
+
+
 def harness_names():
-    return sorted(path.stem for path in HERE.glob("*_fuzz.cc"))
+    return sorted(harness_sources())
 
 
 class Harness:
     """A harness of a build, its corpora, and the sums of its runs."""
 
-    def __init__(self, program, work):
-        if not program.is_file():
-            raise OSError(f"{program} was not built")
-        self.program = program
-        self.name = program.name
-        self.seeds = HERE / "corpus" / self.name
+    def __init__(self, name, build, work):
+        self.name = name
+        self.folder = harness_sources()[name].parent
+        self.program = build / self.folder.relative_to(TOP) / name
+        if not self.program.is_file():
+            raise OSError(f"{self.program} was not built")
+        self.seeds = self.folder / "corpus" / name
         self.grown = work / "corpus" / self.name
         self.findings = work / "findings" / self.name
         self.log = work / "logs" / f"{self.name}.log"
@@ -56,7 +63,7 @@ class Harness:
     def call(self, *options, log=os.devnull):
         """Runs the harness to its end; returns its CPU seconds."""
         command = [self.program, *LIMITS, f"-max_len={600 if self.name == 'sst_fuzz' else 300}"]
-        dictionary = HERE / "dictionaries" / self.name
+        dictionary = self.folder / "dictionaries" / self.name
         command += [f"-dict={dictionary}"] if dictionary.is_file() else []
         with open(log, "wb") as out:
             self.child = subprocess.Popen([*command, *options], stdout=out, stderr=subprocess.STDOUT,
@@ -202,7 +209,7 @@ def main():
     add("--total", type=pathlib.Path, metavar="FILE",
         help="JSON to which the counts of this run are added (default: total.json beside the corpora)")
     add("--minimise", action="store_true",
-        help="do not fuzz: add to tests/fuzz/corpus what reaches code that it does not reach yet")
+        help="do not fuzz: add to the corpora what reaches code that they do not reach yet")
     add("--build", type=pathlib.Path, help=argparse.SUPPRESS)  # script/fuzz sets it
     add("--work", type=pathlib.Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -211,7 +218,7 @@ def main():
         parser.error(f"there is no harness {name!r}: use {', '.join(harness_names())}")
     if chosen.build is None:
         return 0  # only the arguments were to be checked
-    harnesses = [Harness(chosen.build / "tests/fuzz" / name, chosen.work) for name in names]
+    harnesses = [Harness(name, chosen.build, chosen.work) for name in names]
     if not chosen.minimise:
         return Campaign(chosen, harnesses).run()
     for harness in harnesses:

@@ -24,7 +24,8 @@ NO_FORMAT = {"tests/data/false_positive_rates.csv"}
 
 def known_answers():
     """The SHA-256 of each file of known answers, by its path."""
-    paths = sorted([*SOURCE.glob("tests/golden/*.csv"), *SOURCE.glob("tests/data/*.csv")])
+    folders = ("tests/golden", "tests/data", "shared_filters/tests/data")
+    paths = sorted(path for folder in folders for path in SOURCE.glob(f"{folder}/*.csv"))
     hashes = {path.relative_to(SOURCE).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
     return {name: value for name, value in hashes.items() if name not in NO_FORMAT}
 

@@ -28,6 +28,7 @@ for component in core shared redis rocksdb leveldb; do
 done
 
 deltabloom --version
+deltabloom-shared --version
 deltabloom estimate --keys 1G >/dev/null
 ls /usr/share/man/man1/deltabloom.1.gz /usr/share/bash-completion/completions/deltabloom
 ls /usr/share/doc/deltabloom-tools/docs/operations.md

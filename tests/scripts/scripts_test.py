@@ -134,7 +134,6 @@ class Bootstrap(ScriptTest):
             ("demo", "--seed 1 --keys", "--keys needs a value"),
             ("bench", "--benchmark_min_time=1 --keys 1k,x", "--keys '1k,x' is not a number"),
             ("bench", "--report --repetition 2", "bad option '--repetition'"),
-            ("bench", "--redis --keys 1k", "bad option '--keys'"),
             ("study", "sizes --max-keys many", "--max-keys 'many' is not a number"),
             ("study", "colours", "bad option 'colours'"),
             ("study", "--report folder --json", "bad option '--json'"),

@@ -14,7 +14,8 @@ ROOT = pathlib.Path(sys.argv.pop()).resolve()
 CORE = {"include", "util", "table"}
 ROCKSDB = {"engines/rocksdb/" + folder for folder in ["api", "base", "c", "levels", "plugin", "policy", "ranges",
                                                       "statistics"]}
-FILTERS = CORE | ROCKSDB | {"shared_filters", "shared_filters/redis"}
+ENGINES = CORE | ROCKSDB
+SHARED = CORE | {"shared_filters/include", "shared_filters/memory"}
 MAY_INCLUDE = {
     "include": set(),
     "util": {"include"},
@@ -28,13 +29,20 @@ MAY_INCLUDE = {
     "engines/rocksdb/api": CORE | ROCKSDB - {"engines/rocksdb/c", "engines/rocksdb/plugin"},
     "engines/rocksdb/c": CORE | ROCKSDB - {"engines/rocksdb/plugin"},
     "engines/rocksdb/plugin": CORE | ROCKSDB - {"engines/rocksdb/c"},
-    "shared_filters": CORE,
-    "shared_filters/redis": CORE | {"shared_filters"},
-    "tools": FILTERS,
-    "db_bench_ext": FILTERS | {"engines/leveldb"},
+    "tools": ENGINES,
+    "tools/program": CORE,
+    "tools/deltabloom": ENGINES | {"tools/program"},
+    "db_bench_ext": ENGINES | {"engines/leveldb"},
     "examples": {"include"},
+    "shared_filters/include": {"include"},
+    "shared_filters/memory": CORE | {"shared_filters/include"},
+    "shared_filters/redis": SHARED,
+    "shared_filters/command": SHARED | {"tools/program"},
+    "shared_filters/bench": SHARED | {"db_bench_ext"},
+    "shared_filters/examples": {"shared_filters/include"},
 }
 PRIVATE_CLASSES = re.compile(r"\bclass FilterBits(Builder|Reader)\b")
+PUBLIC = re.compile(r"^(shared_filters/)?include/deltabloom/")
 SKIPPED = {"build", ".git"}
 
 
@@ -56,13 +64,21 @@ def layer_of(relative):
     return None
 
 
+def layer_of_include(name):
+    """The layer of an included file; public headers are in one of two folders."""
+    if not name.startswith("deltabloom/"):
+        return layer_of(name)
+    shared = (ROOT / "shared_filters/include" / name).exists()
+    return "shared_filters/include" if shared else "include"
+
+
 class Tidiness(unittest.TestCase):
     def test_includes_point_downwards(self):
         seen = 0
         for here, text in files("*.h", "*.cc"):
             layer = layer_of(here)
             for name in re.findall(r'(?m)^\s*#\s*include\s+"([^"]+)"', text) if layer else []:
-                target = "include" if name.startswith("deltabloom/") else layer_of(name)
+                target = layer_of_include(name)
                 if target:
                     seen += 1
                     self.assertIn(target, MAY_INCLUDE[layer] | {layer}, f"{here} includes {name}")
@@ -70,7 +86,7 @@ class Tidiness(unittest.TestCase):
 
     def test_public_headers_use_the_standard_library_only(self):
         for here, text in files("*.h"):
-            for name in re.findall(r"#include <([^>]+)>", text) if here.startswith("include/") else []:
+            for name in re.findall(r"#include <([^>]+)>", text) if PUBLIC.match(here) else []:
                 self.assertNotIn("/", name, here)
                 c_names = name.endswith(".h") and here != "include/deltabloom/c.h"
                 self.assertFalse(c_names, f"{here} includes <{name}>")
@@ -83,8 +99,8 @@ class Tidiness(unittest.TestCase):
     def test_include_guards(self):
         # Public headers can be met twice, as installed and in the source tree.
         for here, text in files("*.h"):
-            guard = re.sub(r"[^A-Z0-9]", "_", here.removeprefix("include/deltabloom/").upper())
-            public = here.startswith("include/")
+            public = PUBLIC.match(here)
+            guard = re.sub(r"[^A-Z0-9]", "_", PUBLIC.sub("", here).upper())
             self.assertIn(f"#ifndef DELTABLOOM_{guard}_\n" if public else "#pragma once\n", text, here)
 
     def test_links_in_documents_lead_somewhere(self):

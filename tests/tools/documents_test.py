@@ -14,7 +14,7 @@ import unittest
 TOOL_DIR, BUILD_DIR, CMAKE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 PAGES = [f"deltabloom{name}.1" for name in ("", "-inspect", "-estimate", "-verify", "-doctor")]
 # Not in every build.
-OPTIONAL = [f"deltabloom-{name}.1" for name in ("shared", "refilter", "run")]
+OPTIONAL = [f"deltabloom-{name}.1" for name in ("refilter", "run")]
 PAGES += [page for page in OPTIONAL if (TOOL_DIR / page).exists()]
 
 
@@ -48,19 +48,6 @@ class ManPages(unittest.TestCase):
         for word in ("--time-limit DURATION", "--byte-limit SIZE", "--show N"):
             self.assertIn(word, text)
 
-    @unittest.skipUnless("deltabloom-shared.1" in PAGES, "a build without hiredis")
-    def test_actions_of_shared(self):
-        own, common = self.text("deltabloom-shared.1").split("OPTIONS OF ALL ACTIONS")
-        shown = run(str(TOOL_DIR / "deltabloom"), "shared", "check", "--help").stdout
-        for word in ("--fail-closed", "--only", "--adopt"):
-            self.assertIn(word, own)
-            self.assertNotIn(word, common.split("EXAMPLES")[0])
-            self.assertIn(word, shown)
-        for word in ("--host", "--password-file", "--json"):
-            self.assertIn(word, common)
-            self.assertIn(word, shown)
-        self.assertNotIn("--host", own)
-
 
 class Completion(unittest.TestCase):
     def complete(self, *words):
@@ -81,14 +68,6 @@ class Completion(unittest.TestCase):
             "inspect a": [],  # files are left to Bash itself
             "nonsense --": [],
         }
-        if "deltabloom-shared.1" in PAGES:
-            cases |= {
-                "shared reb": ["rebuild"],
-                "shared exp": ["export"],
-                "shared check --fail": ["--fail-closed"],
-                "shared info --fail": [],
-                "shared check n": [],
-            }
         for words, offered in cases.items():
             self.assertEqual(self.complete("deltabloom", *words.split()), offered, words)
         self.assertIn("inspect", self.complete("deltabloom", ""))

@@ -1,7 +1,7 @@
 // Tests what all subcommands of deltabloom share: what they print, the frame
 // that calls them (with commands made for this test), and the files that a
 // command line names.
-#include "tools/deltabloom/program.h"
+#include "tools/program/program.h"
 
 #include <cmath>
 #include <new>
@@ -9,8 +9,8 @@
 
 #include "tests/folder.h"
 #include "tests/random.h"
-#include "tools/deltabloom/console.h"
 #include "tools/deltabloom/table_files.h"
+#include "tools/program/console.h"
 #include "util/json.h"
 
 namespace deltabloom::tools {
@@ -227,6 +227,8 @@ RunFn AddThrow(CLI::App*) {
 
 constexpr char kNeeded[] = "librocksdb-dev and -DDELTABLOOM_X=ON";
 
+const About kAbout = {"deltabloom", "Test", "\nOf all.\n"};
+
 std::vector<Command> TestCommands() {
   Manual manual;
   manual.description = "\nFirst\n-paragraph.\n\n.Second paragraph with a \\.";
@@ -251,7 +253,7 @@ Result Call(const std::vector<std::string>& words) {
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::ostringstream out;
   std::ostringstream err;
-  Program program(TestCommands());
+  Program program(kAbout, TestCommands());
   const int code = program.Run(arguments, {&out, &err, false, 0});
   return {code, out.str(), err.str()};
 }
@@ -359,7 +361,7 @@ TEST(Program, OutputThatCannotBeWritten) {
     std::ostringstream out;
     std::ostringstream err;
     out.setstate(std::ios::badbit);
-    EXPECT_EQ(Program(TestCommands())
+    EXPECT_EQ(Program(kAbout, TestCommands())
                   .Run({"deltabloom", "echo", option}, {&out, &err, false, 0}),
               kFailure);
     EXPECT_EQ(err.str(),
@@ -368,12 +370,13 @@ TEST(Program, OutputThatCannotBeWritten) {
 }
 
 TEST(Documents, ManPages) {
-  const Program program(TestCommands());
+  const Program program(kAbout, TestCommands());
   const std::string page = ManPage(program);
   ExpectHas(page, ".TH \"DELTABLOOM\" 1 \"\" \"Deltabloom " DELTABLOOM_VERSION);
+  ExpectHas(page, ".SH DESCRIPTION\nOf all.\n.SH COMMANDS\n");
   ExpectHas(page, "\\fBdeltabloom\\-echo\\fR(1)\nPrint a word.\n");
   ExpectHas(page, "Not in this build: it needs librocksdb\\-dev");
-  const std::string echo = ManPage(program.entries().front());
+  const std::string echo = ManPage(program, program.entries().front());
   ExpectHas(echo, "deltabloom\\-echo \\- print a word\n");
   ExpectHas(echo, "First \\-paragraph.\n.PP\n\\&.Second paragraph with a \\e.");
   ExpectHas(echo, ".TP\n\\fB\\-\\-word\\fR \\fIWORD\\fR\nWhat to print.\n");

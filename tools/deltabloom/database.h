@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/deltabloom/console.h"
 #include "tools/deltabloom/doctor.h"
 #include "tools/deltabloom/filter_use.h"
 #include "tools/deltabloom/options_file.h"
+#include "tools/program/console.h"
 
 namespace deltabloom::tools {
 

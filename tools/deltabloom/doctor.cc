@@ -13,9 +13,9 @@
 #include <tuple>
 #include <utility>
 
+#include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/database.h"
 #include "tools/deltabloom/filter_loads.h"
-#include "tools/deltabloom/program.h"
 #include "tools/deltabloom/reads.h"
 #include "util/cpu.h"
 #include "util/version.h"

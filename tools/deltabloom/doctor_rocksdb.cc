@@ -14,8 +14,8 @@
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
-#include "tools/deltabloom/console.h"
 #include "tools/deltabloom/doctor.h"
+#include "tools/program/console.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "deltabloom/sizing.h"
+#include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/estimate_model.h"
-#include "tools/deltabloom/program.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"
 #include "util/version.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "tools/deltabloom/console.h"
+#include "tools/program/console.h"
 
 namespace deltabloom::tools {
 

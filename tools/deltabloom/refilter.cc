@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "engines/rocksdb/base/options_file.h"
+#include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/manifest.h"
 #include "tools/deltabloom/options_file.h"
-#include "tools/deltabloom/program.h"
 #include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/table_files.h"
 

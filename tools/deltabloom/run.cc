@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "tools/deltabloom/program.h"
+#include "tools/deltabloom/commands.h"
 
 namespace deltabloom::tools {
 namespace {

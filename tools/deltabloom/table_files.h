@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "table/sst/sst.h"
-#include "tools/deltabloom/console.h"
+#include "tools/program/console.h"
 
 namespace deltabloom::tools {
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "tools/deltabloom/program.h"
+#include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/table_files.h"
 #include "util/layouts/layout.h"
 #include "util/rates/rates.h"

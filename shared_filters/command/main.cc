@@ -1,0 +1,28 @@
+// The command deltabloom-shared: filters in Redis, from a shell.
+#include "shared_filters/command/commands.h"
+#include "shared_filters/command/options.h"
+
+int main(int argc, char** argv) {
+  using namespace deltabloom::tools;
+  About about = {"deltabloom-shared",
+                 "Fill, query and rebuild filters in Redis", ""};
+  about.description =
+      R"(
+Bloom filters in Redis that programs in C++, Java, Go and PHP fill and ask
+together. A filter is named by the key of its bitmap. For a filter of 'create' or
+'import' the name is enough; a bitmap that only other programs know is adopted by
+each command (--adopt, --scheme, --bits, --probes).
+
+The password is read from the environment variable )" +
+      std::string(kPasswordVariable) +
+      R"( or from --password-file, never from the command line, which other users
+of the machine can read.
+
+README.md of the folder shared_filters says which scheme to take, docs/redis.md
+there what a restart of Redis can lose, and docs/format.md defines every bit.)";
+  return Main(about,
+              {CreateCommand(), AddCommand(), CheckCommand(), RebuildCommand(),
+               InfoCommand(), ConfirmCommand(), MoveCommand(), ExportCommand(),
+               ImportCommand(), DeleteCommand()},
+              argc, argv);
+}

@@ -1,0 +1,71 @@
+// The filter that Go services keep in Redis bitmaps, in memory: the offsets of
+// go-zero's core/bloom and its relatives (scheme go-murmur3,
+// docs/format.md).
+#ifndef DELTABLOOM_GO_MURMUR3_FILTER_H_
+#define DELTABLOOM_GO_MURMUR3_FILTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "deltabloom/export.h"
+
+namespace deltabloom {
+
+// go-zero's number of probes; at 20 bits per key its rate is 7 in 100,000.
+inline constexpr uint32_t kGoZeroProbes = 14;
+
+struct DELTABLOOM_EXPORT GoMurmur3FilterOptions {
+  // Both must be those of every other program that uses the bits.
+  uint64_t bits = 0;                // at least 1
+  uint32_t probes = kGoZeroProbes;  // 1 to 256: their numbers are one byte
+
+  // Empty, or one line: the invalid option, its value and the legal range.
+  std::string Validate() const;
+};
+
+// Thread-safe without locks. A key is found by every MayMatch that happens
+// after its Add, in the sense of the C++ memory model. The constructor throws
+// std::invalid_argument with the text of Validate(), or std::bad_alloc;
+// AppendBitmap may throw std::bad_alloc; nothing else throws.
+class DELTABLOOM_EXPORT GoMurmur3Filter {
+ public:
+  explicit GoMurmur3Filter(const GoMurmur3FilterOptions& options);
+  ~GoMurmur3Filter();
+  GoMurmur3Filter(const GoMurmur3Filter&) = delete;
+  GoMurmur3Filter& operator=(const GoMurmur3Filter&) = delete;
+
+  // True if the key changed the filter, so it was not added before. Of several
+  // threads that add the same key at once, more than one may get true.
+  bool Add(std::string_view key);
+
+  // False only if `key` was not added.
+  bool MayMatch(std::string_view key) const;
+  uint64_t SetBits() const;
+
+  // The probability that a key which was not added may match:
+  // (set bits / bits)^probes.
+  double FalsePositiveRate() const;
+
+  // Appends the bits as a Redis string holds them: bit i is the bit 0x80 >> i %
+  // 8 of byte i / 8. (bits + 7) / 8 bytes.
+  void AppendBitmap(std::string* dst) const;
+
+  // Sets all bits that are set in a Redis string of any length; the one at
+  // offset `bits`, the marker, is ignored. Returns an empty text, or one line,
+  // without a change, if a later bit is set: the bitmap is that of a larger
+  // filter.
+  std::string MergeBitmap(std::string_view bitmap);
+
+  uint64_t Bits() const;
+  uint32_t Probes() const;
+
+ private:
+  struct Rep;
+  std::unique_ptr<Rep> rep_;
+};
+
+}  // namespace deltabloom
+
+#endif  // DELTABLOOM_GO_MURMUR3_FILTER_H_

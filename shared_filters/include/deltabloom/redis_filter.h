@@ -1,0 +1,368 @@
+// A Bloom filter in a Redis string, shared by processes in many languages:
+// docs/guide.md is its guide, docs/format.md defines
+// every key, field and bit. Needs Redis 6.0 or later, alone or as a cluster.
+// Link deltabloom::redis.
+#ifndef DELTABLOOM_REDIS_FILTER_H_
+#define DELTABLOOM_REDIS_FILTER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deltabloom/export.h"
+
+struct redisContext;  // of hiredis
+
+namespace deltabloom {
+
+enum class RedisError : uint8_t {
+  kNone,
+  kInvalidArgument,  // an option or a key is out of range; nothing was sent
+  kUnavailable,      // no connection, or it broke, or the server is loading
+  kTimeout,          // no answer in time; what was asked may still happen
+  kCircuitOpen,      // not tried: the server failed several times in a row
+  kAuthentication,   // user or password refused
+  kNoPermission,     // the user may not run the command or touch the key
+  kReadOnly,         // the server is a replica, and the call writes
+  kOutOfMemory,      // the server has reached maxmemory, or Create would
+  kClusterDown,      // the cluster does not serve the slot
+  kWrongType,        // the key holds no string (or no hash)
+  kWrongSize,        // the bitmap is not as long as the filter says
+  kMissing,          // no such filter, or its bits are lost
+  kExists,           // the name is taken
+  kMismatch,         // the filter is another than the one described
+  kBusy,             // another rebuild is running
+  kServer,           // any other error of the server
+  kCancelled,        // the caller cancelled the rebuild
+  kUnverified,       // the server may lack acknowledged keys: see Confirm
+};
+
+// "timeout", "wrong type", ...
+DELTABLOOM_EXPORT const char* RedisErrorName(RedisError error);
+
+// The message is one line, with host, port and key but never a password.
+struct DELTABLOOM_EXPORT RedisStatus {
+  RedisError error = RedisError::kNone;
+  std::string message;
+
+  bool ok() const { return error == RedisError::kNone; }
+};
+
+// What Redis answers to one command.
+struct DELTABLOOM_EXPORT RedisReply {
+  enum class Kind : uint8_t { kNil, kInteger, kText, kArray, kError };
+  Kind kind = Kind::kNil;
+  int64_t integer = 0;
+  std::string text;  // of kText and kError
+  std::vector<RedisReply> elements;
+};
+
+using RedisCommand = std::vector<std::string>;  // "GET", "key"
+
+// One connection to one server. Derive from it to use a client of your own.
+class RedisConnection {
+ public:
+  virtual ~RedisConnection() = default;
+
+  // Sends the commands in one pipeline and reads one reply to each before
+  // `deadline`. An error reply is a reply: the status is an error only if the
+  // connection failed (kUnavailable, kTimeout); the object is destroyed then.
+  // It must never reconnect, so that one server process answers all calls.
+  // Called by one thread at a time; throws only std::bad_alloc.
+  virtual RedisStatus Run(const std::vector<const RedisCommand*>& commands,
+                          std::chrono::steady_clock::time_point deadline,
+                          std::vector<RedisReply>* replies) = 0;
+};
+
+// Takes ownership of a hiredis context that is connected (with TLS, say).
+DELTABLOOM_EXPORT std::unique_ptr<RedisConnection> RedisConnectionOf(
+    redisContext* context);
+
+struct DELTABLOOM_EXPORT RedisOptions {
+  std::string host = "127.0.0.1";
+  uint16_t port = 6379;
+  std::string unix_socket;  // a path: used instead of host and port
+
+  // A Redis Cluster of which host and port are one node, and `more_nodes`
+  // ("host:port") others to ask if that one is away.
+  bool cluster = false;
+  std::vector<std::string> more_nodes;
+
+  std::string username;  // empty: the default user
+  std::string password;  // empty: no AUTH is sent
+  uint32_t database = 0;
+
+  // Opens connections in place of the library, for TLS or another client. For a
+  // unix socket, `host` is its path and `port` 0. User, password and database
+  // are sent if they are set.
+  std::function<RedisStatus(const std::string& host, uint16_t port,
+                            std::chrono::milliseconds timeout,
+                            std::unique_ptr<RedisConnection>* connection)>
+      connect;
+
+  std::chrono::milliseconds connect_timeout{1000};
+  // For one call from end to end: retries, redirections and batches included.
+  std::chrono::milliseconds command_timeout{1000};
+
+  // After this many failures of a server in a row calls fail at once for
+  // circuit_open_for; then one call at a time tries again. 0: never.
+  uint32_t circuit_failures = 5;
+  std::chrono::milliseconds circuit_open_for{1000};
+
+  // Empty, or one line that says what is wrong.
+  std::string Validate() const;
+};
+
+struct DELTABLOOM_EXPORT RedisFilterOptions {
+  // The key of the bitmap. 1 to 1024 bytes; '}' only as the end of a hash tag,
+  // and more than a hash tag.
+  std::string name;
+
+  // Which bits belong to a key:
+  //   local             blocks of 64 bytes: one key, one GETRANGE
+  //   go-murmur3        Murmur3 of the key and a byte that counts
+  //   go-murmur3-14     the same with 14 probes
+  //   guava-helper      Guava's MITZ_32 modulo a 32-bit number of bits
+  //   php-named-hashes  string hashes with PHP's arithmetic, over 2^32 bits
+  std::string scheme = "local";
+
+  // The size: either for this many keys at this rate, by the formulas of the
+  // scheme (local and go-murmur3: the rate is kept) ...
+  uint64_t expected_keys = 0;
+  double false_positive_rate = 0.01;
+  // ... or as it is. Bits: local a multiple of 512, at most 2^48; guava-helper
+  // at most 2^31 - 1; go-murmur3 at most 2^32 - 1; php-named-hashes always
+  // 2^32. Probes: local 1 to 8, others 1 to 255.
+  uint64_t bits = 0;
+  uint32_t probes = 0;
+
+  // guava-helper: the funnel puts the string twice.
+  bool doubled_string = false;
+
+  // php-named-hashes: of JS, PJW, ELF, BKDR, SDBM, DJB, DEK, FNV. Empty: BKDR,
+  // SDBM, JS.
+  std::vector<std::string> hashes;
+
+  // The filter expires this long after its creation. 0: never.
+  std::chrono::milliseconds expire_after{0};
+
+  // For keys that exist already: until the first rebuild has finished, checks
+  // answer "may match" with kMissing, and adds fail.
+  bool filled_by_rebuild = false;
+
+  // Every program that writes the bitmap uses Deltabloom, or the protocol of
+  // its adds. Else a rebuild keeps all bits that are set, unless the other
+  // writers are stopped. Scheme local: as if true.
+  bool own_writers_only = false;
+
+  // A restart loses no key, so it needs no Confirm: the server has appendonly
+  // yes, appendfsync always, and rename-command PSYNC "" and SYNC "", so that
+  // no replica can copy it. Create fails if replicas can, or without AOF.
+  bool durable = false;
+
+  // local: a larger filter is cut into shards of this size, a multiple of 64,
+  // at most 512 MiB. All shards are in one slot.
+  uint64_t shard_bytes = uint64_t{512} << 20;
+
+  // Empty, or one line: the invalid option, its value and the legal range.
+  std::string Validate() const;
+};
+
+// What a filter is and holds.
+struct DELTABLOOM_EXPORT RedisFilterInfo {
+  std::string name;  // of the bitmap; after MoveTo the new one
+  std::string scheme;
+  uint64_t bits = 0;
+  uint32_t probes = 0;
+  std::vector<std::string> hashes;
+  bool doubled_string = false;
+  bool adopted = false;
+  bool own_writers_only = false;
+  bool durable = false;
+  // This server has every acknowledged key; else `unverified` says why that is
+  // not known. Never true for an adopted bitmap.
+  bool verified = false;
+  std::string unverified;
+  uint32_t shards = 1;
+  uint64_t expected_keys = 0;                // 0: not given
+  std::chrono::milliseconds expires_in{-1};  // -1: never
+  bool rebuilding = false;
+  uint64_t rebuilds = 0;
+
+  uint64_t stored_bytes = 0;       // as Redis stores them, overheads aside
+  uint64_t set_bits = 0;           // markers aside
+  double occupancy = 0;            // set_bits / bits; above 0.5 it is overfull
+  double keys_estimate = 0;        // that explain the set bits
+  double false_positive_rate = 0;  // that they mean
+};
+
+// Counted since the object exists.
+struct DELTABLOOM_EXPORT RedisFilterStatistics {
+  uint64_t checks = 0;       // keys
+  uint64_t absent = 0;       // of these, certainly not added
+  uint64_t adds = 0;         // keys acknowledged
+  uint64_t failed_open = 0;  // keys answered "may match" because of an error
+  uint64_t lost_bits = 0;    // calls that met a bitmap without its marker
+  uint64_t redirections = 0;
+  uint64_t reconnects = 0;
+  uint64_t circuits_opened = 0;
+  std::string last_error;
+};
+
+struct DELTABLOOM_EXPORT RedisRebuildOptions {
+  // No program without Deltabloom writes to the bitmap during the rebuild. Only
+  // then a bitmap that is adopted, or was created without own_writers_only, is
+  // replaced; else the keys are added to it.
+  bool writers_stopped = false;
+  // Adds the keys to those of the filter: a faster Add for many keys.
+  bool keep_keys = false;
+
+  // How long StartRebuild waits once writers fill both bitmaps: longer than a
+  // writer takes from Add until the rebuild can read the key at its source.
+  std::chrono::milliseconds settle{0};
+
+  // How long the temporary bitmap outlives a dead builder.
+  std::chrono::milliseconds lease{60000};
+  // Start although another rebuild seems to run; that one will fail.
+  bool take_over = false;
+
+  // Called by Finish with the bytes of the bitmap that are done, and all of
+  // them. Must not throw.
+  std::function<void(uint64_t done, uint64_t all)> progress;
+
+  // Called several times a second by StartRebuild and Finish, which return
+  // kCancelled if it returns true. Must not throw.
+  std::function<bool()> cancelled;
+};
+
+struct DELTABLOOM_EXPORT RedisRebuildResult {
+  bool replaced = false;  // else added to the live bitmap
+  uint64_t keys = 0;      // calls of Add
+  uint64_t set_bits = 0;  // by them
+  uint64_t uploaded_bytes = 0;
+  std::chrono::milliseconds upload_time{0};
+};
+
+// One rebuild: Add* Finish. Collects a bitmap in memory and replaces the live
+// one by it; destroyed before Finish, it changes nothing. Not thread-safe.
+class DELTABLOOM_EXPORT RedisRebuild {
+ public:
+  ~RedisRebuild();
+  RedisRebuild(const RedisRebuild&) = delete;
+  RedisRebuild& operator=(const RedisRebuild&) = delete;
+
+  // True if no Add or AddBits before had set all bits of the key. Finish
+  // reports errors of Redis.
+  bool Add(std::string_view key);
+
+  // Sets all bits that are set in `bits`: info.bits / 8 bytes, rounded up, bit
+  // p being bit p % 8 of byte p / 8. False if the size is another.
+  bool AddBits(std::string_view bits);
+
+  // Uploads, verifies and renames. After a failure the live bitmap is
+  // unchanged; of a filter in shards each shard is either old or new.
+  // kUnverified if Redis restarted or failed over since the start: rebuild
+  // again. Each shard may take 10 s or command_timeout, whichever is longer.
+  RedisStatus Finish(RedisRebuildResult* result = nullptr);
+
+ private:
+  friend class RedisFilter;
+  struct Rep;
+  explicit RedisRebuild(std::unique_ptr<Rep> rep);
+  std::unique_ptr<Rep> rep_;
+};
+
+// Thread-safe: each call takes a connection from a pool. Keys are any bytes, 0
+// to 1 MiB each. Nothing but std::bad_alloc is thrown.
+class DELTABLOOM_EXPORT RedisFilter {
+ public:
+  // Creates a filter. kExists if its name is taken.
+  static RedisStatus Create(const RedisOptions& redis,
+                            const RedisFilterOptions& options,
+                            std::unique_ptr<RedisFilter>* filter);
+
+  // Opens a filter that Create made: all but its name is read from Redis.
+  static RedisStatus Open(const RedisOptions& redis, const std::string& name,
+                          std::unique_ptr<RedisFilter>* filter);
+
+  // Opens it without contacting Redis: each call tries to read the descriptor
+  // until one succeeds. Only an illegal name or option is an error here.
+  static RedisStatus OpenLazily(const RedisOptions& redis,
+                                const std::string& name,
+                                std::unique_ptr<RedisFilter>* filter);
+
+  // A bitmap that programs in other languages fill; it need not exist yet. Its
+  // loss is detected only until another program writes to it, and a restart of
+  // Redis not at all. Writes nothing.
+  static RedisStatus Adopt(const RedisOptions& redis,
+                           const RedisFilterOptions& options,
+                           std::unique_ptr<RedisFilter>* filter);
+
+  ~RedisFilter();
+  RedisFilter(const RedisFilter&) = delete;
+  RedisFilter& operator=(const RedisFilter&) = delete;
+
+  // False only if the key was not added: every failure means "may match" and is
+  // counted. One round trip.
+  bool MayMatch(std::string_view key) {
+    bool may_match = true;
+    MayMatch(&key, 1, &may_match);
+    return may_match;
+  }
+  void MayMatch(const std::string_view* keys, size_t n, bool* may_match);
+
+  // The same, with the failure. *may_match is true then.
+  RedisStatus Check(std::string_view key, bool* may_match) {
+    return Check(&key, 1, may_match);
+  }
+  RedisStatus Check(const std::string_view* keys, size_t n, bool* may_match);
+
+  // OK: the bits are set, also in the bitmap of a running rebuild. After an
+  // error they may be set. *is_new: some bit was clear before, by the last of
+  // the tries that a cluster may need. One round trip.
+  RedisStatus Add(std::string_view key, bool* is_new = nullptr) {
+    return Add(&key, 1, is_new);
+  }
+  RedisStatus Add(const std::string_view* keys, size_t n,
+                  bool* is_new = nullptr);
+
+  // kMissing if the bits are lost; *info then lacks only the contents.
+  RedisStatus Info(RedisFilterInfo* info);
+
+  // Deletes every key of the filter. OK if there was none.
+  RedisStatus Delete();
+
+  RedisStatus StartRebuild(const RedisRebuildOptions& options,
+                           std::unique_ptr<RedisRebuild>* rebuild);
+
+  // After a restart or a failover of Redis, which may lose acknowledged keys,
+  // checks answer "may match" with kUnverified. Call this if none is lost (a
+  // planned restart), or rebuild. Then no client may reach a former master that
+  // still runs as one: it does not know of keys that are added here. A
+  // `durable` filter loses that property on a server that replicas can copy.
+  RedisStatus Confirm();
+
+  // Sends every user of this filter, this object included, to the filter
+  // `name`, which must hold every key, and deletes the bits of this one.
+  RedisStatus MoveTo(const std::string& name);
+
+  // The bits in the form of AddBits, with markers that are bits (local).
+  RedisStatus ReadBits(std::string* bits);
+
+  RedisFilterStatistics Statistics() const;
+
+ private:
+  friend class RedisRebuild;
+  struct Rep;
+  explicit RedisFilter(std::unique_ptr<Rep> rep);
+  std::unique_ptr<Rep> rep_;
+};
+
+}  // namespace deltabloom
+
+#endif  // DELTABLOOM_REDIS_FILTER_H_

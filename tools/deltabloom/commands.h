@@ -1,0 +1,15 @@
+// The subcommands of deltabloom, one file each.
+#pragma once
+
+#include "tools/program/program.h"
+
+namespace deltabloom::tools {
+
+Command InspectCommand();
+Command EstimateCommand();
+Command VerifyCommand();
+Command DoctorCommand();
+Command RefilterCommand();
+Command RunCommand();
+
+}  // namespace deltabloom::tools
