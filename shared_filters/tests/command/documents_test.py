@@ -23,7 +23,7 @@ def run(*command):
 class Documents(unittest.TestCase):
     def page(self, name):
         """As it is shown, with single spaces: lines are stretched."""
-        shown = run("groff", "-man", "-ww", "-Tascii", "-P-cbou", str(TOOL.parent / name))
+        shown = run("groff", "-man", "-ww", "-rHY=0", "-Tascii", "-P-cbou", str(TOOL.parent / name))
         self.assertEqual(shown.stderr, "", name)
         return " ".join(shown.stdout.split())
 
