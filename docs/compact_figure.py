@@ -89,7 +89,12 @@ def draw_keys(axes):
 
     def bars(group, offset, color, base):
         for number, (start, _) in enumerate(sorted(group)):
-            axes.plot([offset + start, offset + start + BAND - 1], [base + number] * 2, color=color, lw=0.7)
+            axes.plot(
+                [offset + start, offset + start + BAND - 1],
+                [base + number] * 2,
+                color=color,
+                lw=0.7,
+            )
         return base + len(group)
 
     top = bars(kept, 0, "#4477aa", 0)
@@ -97,11 +102,18 @@ def draw_keys(axes):
     for number, limit in enumerate(thresholds):
         axes.axvline(number * BUCKET, color="0.75", lw=0.6, zorder=0)
         if limit:
-            axes.axvspan(number * BUCKET, number * BUCKET + limit, color="#ddcc77", alpha=0.6, lw=0, zorder=0)
+            axes.axvspan(
+                number * BUCKET, number * BUCKET + limit, color="#ddcc77", alpha=0.6, lw=0, zorder=0
+            )
     axes.axvline(first, color="black", lw=1)
     axes.text(first / 2, -top * 0.03, "first layer: 4 buckets of 128 starts", ha="center")
     axes.text(first + second, -top * 0.03, "second layer", ha="center")
-    axes.text(12, top * 0.8, f"{len(kept)} keys stay (blue),\n{len(bumped)} are bumped (red):\nthey started where it is yellow")
+    axes.text(
+        12,
+        top * 0.8,
+        f"{len(kept)} keys stay (blue),\n{len(bumped)} are bumped (red):\nthey started "
+        "where it is yellow",
+    )
     axes.set_xlim(0, first + 2 * BAND)
     axes.set_ylim(top * 1.02, -top * 0.09)
     axes.set_xlabel("rows of the table")
@@ -110,9 +122,13 @@ def draw_keys(axes):
 
 def draw_loads(axes, points):
     loads = [point[0] for point in points]
-    axes.plot(loads, [100 * point[1] for point in points], color="#4477aa", label="rows left free, %")
+    axes.plot(
+        loads, [100 * point[1] for point in points], color="#4477aa", label="rows left free, %"
+    )
     axes.plot(loads, [100 * point[2] for point in points], color="#cc6677", label="keys bumped, %")
-    axes.plot(loads, [point[3] for point in points], color="0.5", ls="--", label="XORs to insert a key")
+    axes.plot(
+        loads, [point[3] for point in points], color="0.5", ls="--", label="XORs to insert a key"
+    )
     axes.axvline(1.0, color="0.75", lw=0.6, zorder=0)
     axes.set_xlabel("keys per start of a layer")
     axes.set_ylim(0, 30)
@@ -120,7 +136,9 @@ def draw_loads(axes, points):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--figure", action="store_true", help="write docs/images/compact.svg")
     loads = [0.90 + 0.01 * i for i in range(21)]
     points = curve(loads, 512 * BUCKET)

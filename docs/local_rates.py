@@ -99,7 +99,9 @@ def choices(curves, bits_per_key):
     best = []
     for i, value in enumerate(bits_per_key):
         blocks = 1 if value < TWO_BLOCKS_FROM - 1e-9 else 2
-        best.append(min((key for key in curves if key[0] == blocks), key=lambda key: curves[key][i]))
+        best.append(
+            min((key for key in curves if key[0] == blocks), key=lambda key: curves[key][i])
+        )
     return best
 
 
@@ -111,7 +113,10 @@ def print_table(curves, bits_per_key):
         if choice != last:
             print(f"| {value:.2f} | {choice[0]} | {choice[1]} |")
         last = choice
-    print("\n| bits per key | rate, % | one block, % | two blocks, % | plain block, % |\n|---|---|---|---|---|")
+    print(
+        "\n| bits per key | rate, % | one block, % | two blocks, % | plain block, % |\n"
+        "|---|---|---|---|---|"
+    )
     plain = {probes: plain_curve(probes, bits_per_key) for probes in range(2, 15)}
     for i, value in sorted(enumerate(bits_per_key), key=lambda item: item[1]):
         if abs(value - round(value)) > 1e-9 or not 2 <= value <= 32:
@@ -119,14 +124,18 @@ def print_table(curves, bits_per_key):
         one = min(curves[key][i] for key in curves if key[0] == 1)
         two = min(curves[key][i] for key in curves if key[0] == 2)
         chosen = curves[best[i]][i]
-        print(f"| {value:.0f} | {100 * chosen:.4g} | {100 * one:.4g} | {100 * two:.4g} "
-              f"| {100 * min(rates[i] for rates in plain.values()):.4g} |")
+        print(
+            f"| {value:.0f} | {100 * chosen:.4g} | {100 * one:.4g} | {100 * two:.4g} "
+            f"| {100 * min(rates[i] for rates in plain.values()):.4g} |"
+        )
 
 
 def draw(path):
     import matplotlib
+
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
+
     matplotlib.rcParams["svg.hashsalt"] = "deltabloom"
     bits_per_key = np.arange(24, 4.9, -0.5)
     curves = simulate(bits_per_key)
@@ -135,9 +144,22 @@ def draw(path):
     one = np.min([rates for key, rates in curves.items() if key[0] == 1], axis=0)
     two = np.min([rates for key, rates in curves.items() if key[0] == 2], axis=0)
     figure, axis = plt.subplots(figsize=(7.2, 4.2))
-    axis.plot(bits_per_key, plain / theory, color=of_filter("rocksdb-bloom"), label="one block, any bit (RocksDB's Bloom)")
-    axis.plot(bits_per_key, one / theory, color="#5f6c7b", linestyle=":", label="one block, 8 sectors")
-    axis.plot(bits_per_key, two / theory, color=of_filter("local"), linestyle=":", label="two blocks, 8 sectors")
+    axis.plot(
+        bits_per_key,
+        plain / theory,
+        color=of_filter("rocksdb-bloom"),
+        label="one block, any bit (RocksDB's Bloom)",
+    )
+    axis.plot(
+        bits_per_key, one / theory, color="#5f6c7b", linestyle=":", label="one block, 8 sectors"
+    )
+    axis.plot(
+        bits_per_key,
+        two / theory,
+        color=of_filter("local"),
+        linestyle=":",
+        label="two blocks, 8 sectors",
+    )
     chosen = [curves[key][i] for i, key in enumerate(choices(curves, bits_per_key))]
     axis.plot(bits_per_key, chosen / theory, color=of_filter("local"), linewidth=2.4, label="local")
     axis.axhline(1, color="black", linewidth=0.8)
@@ -154,7 +176,9 @@ def draw(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--figure", action="store_true", help="write docs/images/local_rates.svg")
     if parser.parse_args().figure:
         draw(os.path.join(os.path.dirname(os.path.abspath(__file__)), "images", "local_rates.svg"))

@@ -35,7 +35,9 @@ def lines(program):
     found = {key: [] for key in SHOWN}
     for bits in BITS:
         command = [program, "estimate", f"--keys={KEYS}", f"--bits-per-key={bits}", "--json"]
-        for row in json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["filters"]:
+        for row in json.loads(subprocess.run(command, check=True, capture_output=True).stdout)[
+            "filters"
+        ]:
             key = (row["filter"], row["allocation"])
             if key in found:
                 found[key].append((row["bytes"] / 2**30, row["absent_reads"]))
@@ -59,7 +61,13 @@ def main():
     axes.set_ylabel("reads per lookup of an absent key (logarithmic)")
     axes.set_xlim(BITS[0] * KEYS / 8 / 2**30, BITS[-1] * KEYS / 8 / 2**30)
     axes.axvline(10 * KEYS / 8 / 2**30, color=colours.MUTED, lw=0.8, ls=":")
-    axes.annotate("10 bits per key", (10 * KEYS / 8 / 2**30, 1), color=colours.MUTED, xytext=(4, 0), textcoords="offset points")
+    axes.annotate(
+        "10 bits per key",
+        (10 * KEYS / 8 / 2**30, 1),
+        color=colours.MUTED,
+        xytext=(4, 0),
+        textcoords="offset points",
+    )
     axes.legend(frameon=False)
     drawing.tidy(axes)
     drawing.margins(figure, 0.9, 0.15, 0.6, 0.15)

@@ -24,5 +24,11 @@ OPTIONS = """
 
 def run(*command, preload=None, cwd=None, **variables):
     environment = dict(os.environ, **variables, **({"LD_PRELOAD": str(preload)} if preload else {}))
-    return subprocess.run([str(word) for word in command], env=environment, cwd=cwd,
-                          capture_output=True, text=True, timeout=900)  # fmt: skip
+    return subprocess.run(
+        [str(word) for word in command],
+        env=environment,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )

@@ -17,8 +17,12 @@ class Deltabloom(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     # Each part is ON or OFF, so that none depends on what happens to be installed.
     options = {f"with_{part}": [True, False] for part in PARTS}
-    default_options = {"with_shared_filters": True, "with_rocksdb": True,
-                       "with_leveldb": False, "with_redis": False}  # fmt: skip
+    default_options = {
+        "with_shared_filters": True,
+        "with_rocksdb": True,
+        "with_leveldb": False,
+        "with_redis": False,
+    }
 
     def set_version(self):
         (self.version,) = self.conan_data["sources"]
@@ -42,7 +46,9 @@ class Deltabloom(ConanFile):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
         for part in PARTS:
-            toolchain.cache_variables[f"DELTABLOOM_{part.upper()}"] = bool(self.options.get_safe(f"with_{part}"))
+            toolchain.cache_variables[f"DELTABLOOM_{part.upper()}"] = bool(
+                self.options.get_safe(f"with_{part}")
+            )
         for part in ("TOOLS", "SHARED_TOOLS", "EXAMPLES", "DB_BENCH_EXT", "TESTS"):
             toolchain.cache_variables[f"DELTABLOOM_{part}"] = False
         toolchain.generate()

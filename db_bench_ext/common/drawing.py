@@ -9,7 +9,13 @@ matplotlib.use("Agg")
 matplotlib.rcParams["svg.fonttype"] = "none"
 matplotlib.rcParams["svg.hashsalt"] = "deltabloom"
 import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.ticker import EngFormatter, FormatStrFormatter, LogLocator, MaxNLocator, NullLocator  # noqa: E402
+from matplotlib.ticker import (
+    EngFormatter,
+    FormatStrFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+)  # noqa: E402
 
 from common import whole_file  # noqa: E402
 from common.colours import GRID, INK, MUTED, has_levels, of_filter  # noqa: E402
@@ -74,12 +80,25 @@ def filter_bars(axes, names, values, label, errors=None):
                 axes.plot(slash, [row + 0.4, row - 0.4], color="white", lw=1.5, zorder=3)
         furthest = max(furthest, end + error)
         axes.barh(
-            row, end, height=0.62, xerr=error or None, color=of_filter(name), ecolor=INK, zorder=2,
-            hatch="///" if has_levels(name) else None, edgecolor="white", linewidth=0,
-        )  # fmt: skip
+            row,
+            end,
+            height=0.62,
+            xerr=error or None,
+            color=of_filter(name),
+            ecolor=INK,
+            zorder=2,
+            hatch="///" if has_levels(name) else None,
+            edgecolor="white",
+            linewidth=0,
+        )
         axes.text(
-            end + error + top * 0.02, row, text, va="center", fontsize=9.5, color=MUTED if value is None else INK,
-        )  # fmt: skip
+            end + error + top * 0.02,
+            row,
+            text,
+            va="center",
+            fontsize=9.5,
+            color=MUTED if value is None else INK,
+        )
     axes.set_xlim(0, 1.5 * furthest)
     axes.set_yticks(range(len(names)), names, fontsize=10, color=INK)
     axes.set_ylim(len(names) - 0.5, -0.5)

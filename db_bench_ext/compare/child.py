@@ -24,8 +24,10 @@ def tool(name, override=None):
     """The path of a RocksDB tool, or CompareError."""
     path = shutil.which(override or name)
     if path is None:
-        raise CompareError(f"{override or name} not found; install RocksDB's tools "
-                           "(Debian: apt-get install rocksdb-tools) or name it with --db-bench")
+        raise CompareError(
+            f"{override or name} not found; install RocksDB's tools "
+            "(Debian: apt-get install rocksdb-tools) or name it with --db-bench"
+        )
     return path
 
 
@@ -76,14 +78,20 @@ def run(command, log, what, limit_s, display, preload=None):
     try:
         with open(log, "wb") as out:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                env=environment, start_new_session=True,
-            )  # fmt: skip
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
             try:
                 while process.poll() is None:
                     seconds = time.monotonic() - start
                     if seconds > limit_s:
-                        raise CellError(f"{what}: not done after {limit_s:.0f} s; raise --timeout (see {log})")
+                        raise CellError(
+                            f"{what}: not done after {limit_s:.0f} s; raise --timeout (see {log})"
+                        )
                     display.show(f"{display.label}{what}  {seconds:.0f} s")
                     try:
                         process.wait(0.2)

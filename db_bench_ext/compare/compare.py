@@ -42,22 +42,40 @@ def arguments(argv):
     workloads = ",".join(one.name for one in matrix.WORKLOADS)
     parser = Parser(prog="script/compare", description=__doc__)
     add = parser.add_argument
-    add("--preset", choices=("quick", "full"), default="quick",
-        help="quick: lookups in about three minutes; full: some ninety cells in under an hour")
-    add("--output", type=pathlib.Path, default=pathlib.Path("compare-report"), metavar="DIR",
-        help="the report and the finished runs; an interrupted comparison continues there (default %(default)s)")
+    add(
+        "--preset",
+        choices=("quick", "full"),
+        default="quick",
+        help="quick: lookups in about three minutes; full: some ninety cells in under an hour",
+    )
+    add(
+        "--output",
+        type=pathlib.Path,
+        default=pathlib.Path("compare-report"),
+        metavar="DIR",
+        help="the report and the finished runs; an interrupted comparison continues there "
+        "(default %(default)s)",
+    )
     add("--filters", help=f"comma-separated, default all: {filters}")
     add("--workloads", help=f"comma-separated, instead of the preset's: {workloads}")
     add("--bits-per-key", help="comma-separated, with --workloads (default 10)")
     add("--cache-mib", help="comma-separated block cache sizes, with --workloads (default 8)")
-    add("--shapes", help="full, partitioned or both, comma-separated, with --workloads (default full)")
+    add(
+        "--shapes",
+        help="full, partitioned or both, comma-separated, with --workloads (default full)",
+    )
     add("--keys", type=positive, help="keys per database (default: the preset's)")
     add("--reads", type=positive, help="lookups per run (default: the preset's)")
     add("--repetitions", type=positive, help="runs per cell (default: the preset's)")
     add("--value-bytes", type=positive, default=100, help="default %(default)s")
     add("--seed", type=positive, default=1, help="default %(default)s")
-    add("--timeout", type=positive, default=900, metavar="SECONDS",
-        help="limit of one run of db_bench (default %(default)s)")
+    add(
+        "--timeout",
+        type=positive,
+        default=900,
+        metavar="SECONDS",
+        help="limit of one run of db_bench (default %(default)s)",
+    )
     add("--db-bench", help="db_bench to run (default: the one in PATH)")
     add("--sst-dump", help="sst_dump to run (default: the one in PATH)")
     add("--plugin", type=pathlib.Path, help="libdeltabloom_rocksdb_plugin.so")
@@ -129,12 +147,19 @@ def direct_reads_work(folder):
 
 def library_version(settings, folder, display):
     """The version db_bench runs with; CompareError where it is too old."""
-    text = child.run([settings.db_bench, "--benchmarks=levelstats", f"--db={folder / 'probe'}"],
-                     folder / "probe.log", "asking db_bench for its version", 60, display)
+    text = child.run(
+        [settings.db_bench, "--benchmarks=levelstats", f"--db={folder / 'probe'}"],
+        folder / "probe.log",
+        "asking db_bench for its version",
+        60,
+        display,
+    )
     shutil.rmtree(folder / "probe", ignore_errors=True)
     found = parse.version(text)
     if found is None:
-        raise child.CompareError(f"{settings.db_bench}: does not say its version (see {folder / 'probe.log'})")
+        raise child.CompareError(
+            f"{settings.db_bench}: does not say its version (see {folder / 'probe.log'})"
+        )
     if int(found.split(".")[0]) < 7:
         raise child.CompareError(f"{settings.db_bench} is version {found}; 7.0 or later is needed")
     return found
@@ -156,7 +181,8 @@ def check_same_comparison(chosen, folder):
         if before.get(name) != value:
             raise child.CompareError(
                 f"{folder} holds another comparison ({name} was {before.get(name)}, is {value}); "
-                "choose another --output or remove it")
+                "choose another --output or remove it"
+            )
 
 
 def prepare(chosen, folder, display):
@@ -164,7 +190,9 @@ def prepare(chosen, folder, display):
     chosen.sst_dump = child.tool("sst_dump", chosen.sst_dump)
     if any(cell.database.filter.ours for cell in chosen.cells):
         if chosen.plugin is None or not chosen.plugin.exists():
-            raise child.CompareError("--plugin: needed for Deltabloom's filters; script/compare builds and names it")
+            raise child.CompareError(
+                "--plugin: needed for Deltabloom's filters; script/compare builds and names it"
+            )
         chosen.plugin = pathlib.Path(child.preloadable(chosen.plugin))
     chosen.direct = direct_reads_work(folder)
     chosen.version = library_version(chosen, folder, display)
@@ -172,7 +200,9 @@ def prepare(chosen, folder, display):
 
 
 def cpu_name():
-    names = re.findall(r"^model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE)
+    names = re.findall(
+        r"^model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE
+    )
     return names[0] if names else platform.machine()
 
 
@@ -181,7 +211,8 @@ def about(chosen):
         "date": datetime.date.today().isoformat(),
         "machine": f"{cpu_name()}, {os.cpu_count()} cores, {platform.system()}",
         "RocksDB": f"{chosen.version}, stock db_bench",
-        "data": f"{chosen.keys:,} keys of 16 bytes, values of {chosen.value_bytes} bytes, seed {chosen.seed}",
+        "data": f"{chosen.keys:,} keys of 16 bytes, values of {chosen.value_bytes} bytes, seed "
+        f"{chosen.seed}",
         "lookups per run": f"{chosen.reads:,}",
         "repetitions": f"{chosen.repetitions}, medians, ± half the range",
         "reads": "direct" if chosen.direct else "through the page cache",
@@ -198,8 +229,12 @@ def compare(chosen):
         prepare(chosen, folder, display)
         measurement = Measurement(chosen, folder, display)
         done = measurement.run_all(chosen.cells, chosen.repetitions)
-        report.write(folder, report.document(
-            folder, about(chosen), done, measurement.databases.loaded, measurement.failures))
+        report.write(
+            folder,
+            report.document(
+                folder, about(chosen), done, measurement.databases.loaded, measurement.failures
+            ),
+        )
     except OSError as error:
         raise child.CompareError(f"{error.filename}: {error.strerror}") from error
     if not chosen.keep_databases and not measurement.failures:
@@ -216,8 +251,10 @@ def main():
     try:
         return compare(chosen)
     except KeyboardInterrupt:
-        terminal.Display().say(f"compare: interrupted; finished runs are kept in {chosen.output}, "
-                               "the same command continues there")
+        terminal.Display().say(
+            f"compare: interrupted; finished runs are kept in {chosen.output}, "
+            "the same command continues there"
+        )
         return terminal.INTERRUPTED
 
 

@@ -82,7 +82,8 @@ class Databases:
         if database.filter.uri:
             table += f"  filter_policy={database.filter.policy(database.bits_per_key)}\n"
         if database.partitioned:
-            table += "  partition_filters=true\n  index_type=kTwoLevelIndexSearch\n  metadata_block_size=4096\n"
+            table += "  partition_filters=true\n  index_type=kTwoLevelIndexSearch\n"
+            table += "  metadata_block_size=4096\n"
         name = f"{database.name}{'' if frozen else '-live'}{'-prefix' if prefix else ''}.options"
         (self.folder / name).write_text(
             OPTIONS.format(
@@ -131,8 +132,10 @@ class Databases:
         except CellError as error:
             few = TOO_FEW.search(log.read_text(encoding="utf-8", errors="replace"))
             if few:
-                raise CompareError(f"{what}: {self.settings.keys:,} keys are too few to fill {few[1]} levels; "
-                                   "raise --keys, of which the presets take 200,000 and 500,000") from error
+                raise CompareError(
+                    f"{what}: {self.settings.keys:,} keys are too few to fill {few[1]} levels; "
+                    "raise --keys, of which the presets take 200,000 and 500,000"
+                ) from error
             raise
         figures = parse.result(output, benchmark)
         compactions = figures["histograms"].get("rocksdb.compaction.times.cpu_micros", {"sum": 0})
@@ -148,7 +151,9 @@ class Databases:
     def table_facts(self, path):
         command = [self.settings.sst_dump, f"--file={path}", "--command=none", "--show_properties"]
         log = self.folder / f"{path.name}.properties.log"
-        facts = parse.table_properties(self.run(command, log, f"reading table properties of {path.name}"))
+        facts = parse.table_properties(
+            self.run(command, log, f"reading table properties of {path.name}")
+        )
         facts["bits_per_key"] = 8 * facts["filter_bytes"] / max(1, facts["filter_entries"])
         return facts
 
@@ -167,7 +172,9 @@ class Databases:
         # Paths may contain our name, too.
         policies = re.findall(r"^ *filter_policy: (\S+)", log, re.MULTILINE)
         if database.filter.ours != ("deltabloom" in policies):
-            raise CellError(f"{path.name}: {path / 'LOG'} does not name the policy of the OPTIONS file")
+            raise CellError(
+                f"{path.name}: {path / 'LOG'} does not name the policy of the OPTIONS file"
+            )
 
     def checkpoint(self, database, prefix, target):
         """A copy that shares the tables by hard links: they never change."""

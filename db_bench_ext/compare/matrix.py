@@ -62,7 +62,8 @@ class Workload:
 # Workload Generation").
 MIXGRAPH = tuple(
     "--mix_get_ratio=0.85 --mix_put_ratio=0.14 --mix_seek_ratio=0.01 --mix_max_scan_len=100 "
-    "--key_dist_a=0.002312 --key_dist_b=0.3467 --keyrange_num=1 --value_k=0.2615 --value_sigma=25.45 "
+    "--key_dist_a=0.002312 --key_dist_b=0.3467 --keyrange_num=1 --value_k=0.2615 "
+    "--value_sigma=25.45 "
     "--iter_k=2.517 --iter_sigma=14.236".split()
 )
 
@@ -72,9 +73,15 @@ WORKLOADS = [
     Workload("readmissing"),
     # Nearly every lookup of a present key waits for the disk.
     Workload("readrandom", reads=0.5),
-    Workload("multireadrandom", (f"--batch_size={BATCH_KEYS}", "--multiread_batched=true"), reads=0.5,
-             latency_of=f"batch of {BATCH_KEYS} lookups"),
-    Workload("seekrandom", ("--prefix_same_as_start=true",), reads=0.5, prefix=True, latency_of="seek"),
+    Workload(
+        "multireadrandom",
+        (f"--batch_size={BATCH_KEYS}", "--multiread_batched=true"),
+        reads=0.5,
+        latency_of=f"batch of {BATCH_KEYS} lookups",
+    ),
+    Workload(
+        "seekrandom", ("--prefix_same_as_start=true",), reads=0.5, prefix=True, latency_of="seek"
+    ),
     Workload("readwhilewriting", ("--benchmark_write_rate_limit=2097152",), writes=True),
     Workload("mixgraph", MIXGRAPH, writes=True),
     Workload("fillrandom", writes=True, fresh=True, latency_of="write"),
@@ -113,7 +120,9 @@ class Cell:
         """Cells of one group differ in the filter only."""
         database = self.database
         shape = "partitioned" if database.partitioned else "full"
-        return f"{self.workload.name}/{shape}/{database.bits_per_key:g}/{self.cache_bytes // MIB}MiB"
+        return (
+            f"{self.workload.name}/{shape}/{database.bits_per_key:g}/{self.cache_bytes // MIB}MiB"
+        )
 
     @property
     def name(self):
@@ -139,7 +148,9 @@ def product(filters, workloads, bits_per_key=(10,), caches=(8 * MIB,), shapes=("
     each shape, on the same database."""
     return [
         Cell(Database(one, bits, shape == "partitioned", workload.grown), workload, cache)
-        for bits, shape, cache, workload in itertools.product(bits_per_key, shapes, caches, workloads)
+        for bits, shape, cache, workload in itertools.product(
+            bits_per_key, shapes, caches, workloads
+        )
         for one in filters
         if one.takes_part_in(workload)
     ]
@@ -149,7 +160,10 @@ def left_out(filters, cells):
     """(filter, workloads) for each of the filters that does not take part in all
     workloads of the cells."""
     workloads = list(dict.fromkeys(cell.workload for cell in cells))
-    pairs = [(one, [other.name for other in workloads if not one.takes_part_in(other)]) for one in filters]
+    pairs = [
+        (one, [other.name for other in workloads if not one.takes_part_in(other)])
+        for one in filters
+    ]
     return [(one, names) for one, names in pairs if names]
 
 

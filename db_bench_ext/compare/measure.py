@@ -26,7 +26,9 @@ def check_use(cell, figures):
     if not database.filter.uri and asked:
         raise CellError(f"{cell.name}: a filter was asked although there is none")
     if workload.name in COMPLETE and figures["found"] != figures["asked"]:
-        raise CellError(f"{cell.name}: {figures['asked'] - figures['found']} keys that were written are missing")
+        raise CellError(
+            f"{cell.name}: {figures['asked'] - figures['found']} keys that were written are missing"
+        )
 
 
 class Measurement:
@@ -110,10 +112,15 @@ class Measurement:
 
     def run_all(self, cells, repetitions):
         """{cell: [figures of each repetition]} without the cells that failed."""
-        wanted = dict.fromkeys((one.database, one.workload.prefix) for one in cells if not one.workload.fresh)
+        wanted = dict.fromkeys(
+            (one.database, one.workload.prefix) for one in cells if not one.workload.fresh
+        )
         for number, (database, prefix) in enumerate(wanted, 1):
-            self.attempt(database.name, f"database {number}/{len(wanted)}",
-                         lambda one=database, other=prefix: self.databases.load(one, other))
+            self.attempt(
+                database.name,
+                f"database {number}/{len(wanted)}",
+                lambda one=database, other=prefix: self.databases.load(one, other),
+            )
         self.check_shapes(cells)
         done = {cell: [] for cell in cells}
         rounds = [(repetition, cell) for repetition in range(1, repetitions + 1) for cell in cells]
@@ -121,8 +128,14 @@ class Measurement:
             if self.failures.keys() & {cell.name, cell.database.name}:
                 continue
             done[cell].append(
-                self.attempt(cell.name, f"{number}/{len(rounds)}",
-                             lambda one=cell, at=repetition: self.measure(one, at)))
+                self.attempt(
+                    cell.name,
+                    f"{number}/{len(rounds)}",
+                    lambda one=cell, at=repetition: self.measure(one, at),
+                )
+            )
         self.display.label = ""
         self.display.clear()
-        return {cell: runs for cell, runs in done.items() if runs and cell.name not in self.failures}
+        return {
+            cell: runs for cell, runs in done.items() if runs and cell.name not in self.failures
+        }

@@ -3,6 +3,7 @@
 from common import drawing
 from common.colours import of_filter
 
+
 def figure(height, left):
     made, (axes,) = drawing.figure(1, 1, 5.2, height)
     drawing.margins(made, left, 0.1, 0.55, 0.35)
@@ -15,9 +16,16 @@ def bars(rows, field, title, unit):
     if not rows:
         return None
     made, axes = figure(1.1 + 0.34 * len(rows), left=1.9)
-    names, values, errors = zip(*((row["filter"], row[field], row[field + "_spread"] or 0) for row in rows))
+    names, values, errors = zip(
+        *((row["filter"], row[field], row[field + "_spread"] or 0) for row in rows)
+    )
     drawing.filter_bars(
-        axes, names, values, lambda value: f"{value:,.0f}" if value >= 1000 else f"{value:.4g}", errors)
+        axes,
+        names,
+        values,
+        lambda value: f"{value:,.0f}" if value >= 1000 else f"{value:.4g}",
+        errors,
+    )
     axes.set_xlabel(unit)
     axes.set_title(title, fontsize=11, loc="left")
     return drawing.as_svg(made)
@@ -41,7 +49,12 @@ def reads_over_bits(rows, stored):
         axes.plot(bits, reads, marker="o", color=of_filter(name), label=name)
     for row in chosen:
         if row["filter"] == "none":
-            axes.axhline(row["data_block_reads_per_lookup"], linestyle="--", color=of_filter("none"), label="none")
+            axes.axhline(
+                row["data_block_reads_per_lookup"],
+                linestyle="--",
+                color=of_filter("none"),
+                label="none",
+            )
             break
     drawing.logarithmic(axes, "y")
     axes.set_xlabel("stored bits per key")

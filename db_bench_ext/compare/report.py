@@ -60,7 +60,9 @@ def false_positives_per_lookup(figures):
 
 def percentile(figures, name):
     kinds = figures["percentiles"]
-    return next((kinds[kind][name] for kind in ("read", "seek", "op", "write") if kind in kinds), None)
+    return next(
+        (kinds[kind][name] for kind in ("read", "seek", "op", "write") if kind in kinds), None
+    )
 
 
 def compaction_cpu_s(figures):
@@ -78,7 +80,9 @@ FIGURES = {
     "data_block_reads_per_lookup": reads_per_lookup,
     "false_positives_per_lookup": false_positives_per_lookup,
     # All filters, because they are pinned in the cache.
-    "filter_cache_bytes": lambda run: run["tickers"].get("rocksdb.block.cache.filter.bytes.insert", 0),
+    "filter_cache_bytes": lambda run: run["tickers"].get(
+        "rocksdb.block.cache.filter.bytes.insert", 0
+    ),
     "compaction_cpu_seconds": compaction_cpu_s,
 }
 
@@ -123,7 +127,10 @@ def database_rows(loaded):
             "runs": " ".join(f"L{level}:{files}" for level, files in facts["levels"]),
             "keys": facts["entries"],
             "filter_bytes": facts["filter_bytes"],
-            **{name: six_digits(facts[name]) for name in ("bits_per_key", "load_seconds", "compaction_cpu_seconds")},
+            **{
+                name: six_digits(facts[name])
+                for name in ("bits_per_key", "load_seconds", "compaction_cpu_seconds")
+            },
         }
         for (name, prefix), facts in loaded.items()
     ]
@@ -157,7 +164,9 @@ def number(value, spread=None):
 
 def table(rows, columns):
     """(header, lines) without the columns in which no row has a figure."""
-    columns = {name: head for name, head in columns.items() if any(row[name] is not None for row in rows)}
+    columns = {
+        name: head for name, head in columns.items() if any(row[name] is not None for row in rows)
+    }
     if rows and "workload" in rows[0]:
         what = matrix.latency_of(rows[0]["workload"])
         columns = {
@@ -193,8 +202,11 @@ def fewer_with_levels(rows):
     bloom, levels = reads.get("rocksdb-bloom"), reads.get("deltabloom-auto-levels")
     if not bloom or not levels:
         return ""
-    return ("On a tree that RocksDB's compactions made, a lookup of an absent key reads "
-            f"{bloom / levels:.1f} times fewer blocks with deltabloom-auto-levels than with rocksdb-bloom.")
+    return (
+        "On a tree that RocksDB's compactions made, a lookup of an absent key reads "
+        f"{bloom / levels:.1f} times fewer blocks with deltabloom-auto-levels than with "
+        "rocksdb-bloom."
+    )
 
 
 def reads_saved(rows):
@@ -224,10 +236,14 @@ def write_plots(folder, report):
     import plots  # loads matplotlib, which a report of failures does not need
 
     stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
-    drawn = [(None, "Reads over bits", "reads_over_bits", plots.reads_over_bits(report["cells"], stored))]
+    drawn = [
+        (None, "Reads over bits", "reads_over_bits", plots.reads_over_bits(report["cells"], stored))
+    ]
     for number, (title, rows) in enumerate(groups(report["cells"]).items(), 1):
-        for field, name, unit in (("data_block_reads_per_lookup", "Data-block reads", "per lookup"),
-                                  ("ops_per_second", "Throughput", "operations per second")):
+        for field, name, unit in (
+            ("data_block_reads_per_lookup", "Data-block reads", "per lookup"),
+            ("ops_per_second", "Throughput", "operations per second"),
+        ):
             drawn.append((title, name, f"{number:02}_{field}", plots.bars(rows, field, name, unit)))
     images = {}
     for title, name, file, picture in drawn:
@@ -238,10 +254,22 @@ def write_plots(folder, report):
 
 
 def as_markdown(report, images):
-    lines = [f"# {TITLE}", "", headline(report["cells"]), "", *(f"- {fact}" for fact in facts(report))]
+    lines = [
+        f"# {TITLE}",
+        "",
+        headline(report["cells"]),
+        "",
+        *(f"- {fact}" for fact in facts(report)),
+    ]
     lines += ["", images.get(None, "")]
     for title, rows in groups(report["cells"]).items():
-        lines += [f"## {title}", "", markdown.table(*table(rows, CELL_COLUMNS)), "", images.get(title, "")]
+        lines += [
+            f"## {title}",
+            "",
+            markdown.table(*table(rows, CELL_COLUMNS)),
+            "",
+            images.get(title, ""),
+        ]
     lines += ["## Databases", "", markdown.table(*table(report["databases"], DATABASE_COLUMNS))]
     lines += ["", "## Commands", "", COMMANDS_NOTE, "", "```"]
     lines += [f"# {name}\n{command}" for name, command in report["commands"].items()]

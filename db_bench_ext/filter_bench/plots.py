@@ -28,7 +28,9 @@ def range_style(name, names):
 def range_panel(axis, rows):
     names = list(dict.fromkeys(row["competitor"] for row in rows))
     for name in names:
-        own = sorted((row for row in rows if row["competitor"] == name), key=lambda row: row["length"])
+        own = sorted(
+            (row for row in rows if row["competitor"] == name), key=lambda row: row["length"]
+        )
         xs = [row["length"] for row in own]
         # Where nothing matched, half a match.
         ys = [100 * max(row["false_positive_rate"], 0.5 / row["samples"]) for row in own]

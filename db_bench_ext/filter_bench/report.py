@@ -78,8 +78,10 @@ def shared(rows):
     order = list(dict.fromkeys(row["competitor"] for row in rows))
     rows = sorted(rows, key=lambda row: order.index(row["competitor"]))
     alone = {setting_of(row, "threads"): row for row in rows if row["threads"] == 1}
-    return [{**alone.get(setting_of(row, "threads"), {}), **row} if row["threads"] > 1 else row
-            for row in rows]  # fmt: skip
+    return [
+        {**alone.get(setting_of(row, "threads"), {}), **row} if row["threads"] > 1 else row
+        for row in rows
+    ]
 
 
 def setting_of(row, without=None):
@@ -134,7 +136,9 @@ def tables(rows, baseline):
                 if any(key in row for key in keys)
             ]
             if lines:
-                text.append(markdown.table([heading] + [figures[key] for key in keys], lines) + "\n")
+                text.append(
+                    markdown.table([heading] + [figures[key] for key in keys], lines) + "\n"
+                )
     return "\n".join(text)
 
 
@@ -162,16 +166,25 @@ def parts(quick, levels):
     yield "Many filters", "keys", {**many, "--benchmark_filter": "_filter_"}, {}
     samples = "1M" if quick else "20M"
     yield "Bits per key", "bits_per_key", {
-        **few, "--keys": "100k", "--bits-per-key": bits, "--samples": samples, "--benchmark_filter": main,
-    }, {}  # fmt: skip
+        **few,
+        "--keys": "100k",
+        "--bits-per-key": bits,
+        "--samples": samples,
+        "--benchmark_filter": main,
+    }, {}
     for kind in ("sequential", "decimal"):
         yield f"Keys: {kind}", "keys", {
-            "--keys": "1k,100k,1M", "--key-bytes": "24", "--key-kind": kind, "--rates-only": None,
-        }, {}  # fmt: skip
+            "--keys": "1k,100k,1M",
+            "--key-bytes": "24",
+            "--key-kind": kind,
+            "--rates-only": None,
+        }, {}
     for level in levels:
         yield f"DELTABLOOM_CPU={level}", "keys", {
-            **few, "--keys": "3k,100k" if quick else "3k,100k,1M,10M", "--benchmark_filter": main,
-        }, {"DELTABLOOM_CPU": level}  # fmt: skip
+            **few,
+            "--keys": "3k,100k" if quick else "3k,100k,1M,10M",
+            "--benchmark_filter": main,
+        }, {"DELTABLOOM_CPU": level}
 
 
 def run_part(bench, options, environment, path):

@@ -26,14 +26,20 @@ def rates(rows, path):
         min((row for row in rows if row["bits_per_key"] == one), key=lambda row: row["theory"])
         for one in bits
     ]
-    left.plot(bits, [row["theory"] for row in best], color=of_filter("theory"), lw=3, label="theory")
+    left.plot(
+        bits, [row["theory"] for row in best], color=of_filter("theory"), lw=3, label="theory"
+    )
     for name, marker in (("ideal", "o"), ("classic", "s")):
         shown = [row for row in best if row[name] > 0]
         left.errorbar(
-            [row["bits_per_key"] for row in shown], [row[name] for row in shown],
-            yerr=[row[name + "_error"] for row in shown], fmt=marker, ms=4,
-            color=of_filter(name), label=name + " (measured)",
-        )  # fmt: skip
+            [row["bits_per_key"] for row in shown],
+            [row[name] for row in shown],
+            yerr=[row[name + "_error"] for row in shown],
+            fmt=marker,
+            ms=4,
+            color=of_filter(name),
+            label=name + " (measured)",
+        )
     drawing.logarithmic(left, "y", steps=(1,))
     left.set_xlabel("bits per key")
     left.set_ylabel("false-positive rate, log scale")
@@ -57,10 +63,14 @@ def growth(rows, path):
     for layout in dict.fromkeys(row["layout"] for row in rows):
         chosen = [row for row in rows if row["layout"] == layout]
         one.errorbar(
-            [row["keys"] for row in chosen], [100 * row["false_positive_rate"] for row in chosen],
-            yerr=[100 * row["error"] for row in chosen], marker="o", ms=4,
-            color=of_filter(layout), label=layout,
-        )  # fmt: skip
+            [row["keys"] for row in chosen],
+            [100 * row["false_positive_rate"] for row in chosen],
+            yerr=[100 * row["error"] for row in chosen],
+            marker="o",
+            ms=4,
+            color=of_filter(layout),
+            label=layout,
+        )
     drawing.logarithmic(one, "x", steps=(1,))
     decades = [keys for keys in {row["keys"] for row in rows} if str(keys).strip("0") == "1"]
     one.set_xticks(decades, [f"{keys:,}" for keys in decades])
@@ -79,7 +89,9 @@ def hashes(rows, path):
     figure, (left, right) = axes(2, 10.5, 5, left=1.4)
     left.barh(names, [row["ns_per_key"] for row in words], color=MUTED)
     left.set_xlabel("ns per key (words)")
-    right.barh(names, [100 * row["false_positive_rate"] for row in words], color=of_filter("classic"))
+    right.barh(
+        names, [100 * row["false_positive_rate"] for row in words], color=of_filter("classic")
+    )
     drawing.logarithmic(right, "x", steps=(1,))
     right.set_yticklabels([])
     right.set_xlabel("false positives at 10 bits per key, % (words), log scale")

@@ -20,8 +20,13 @@ sys.path.insert(0, str(SOURCE / "db_bench_ext/filter_bench"))
 import report  # noqa: E402
 
 SEED = os.environ.get("DELTABLOOM_SEED", str(random.SystemRandom().getrandbits(32)))
-TINY = {"--benchmark_min_time": "0.0001", "--repetitions": "1", "--many-filter-keys": "20k",
-        "--samples": "1M", "--seed": SEED}  # fmt: skip
+TINY = {
+    "--benchmark_min_time": "0.0001",
+    "--repetitions": "1",
+    "--many-filter-keys": "20k",
+    "--samples": "1M",
+    "--seed": SEED,
+}
 
 
 def run(*words):
@@ -64,8 +69,14 @@ class TinyRun(FilterBench):
 
     def test_every_competitor_has_every_figure(self):
         names = {name for name, _ in self.rows}
-        expected = {"rocksdb-bloom", "rocksdb-ribbon", "leveldb-bloom", "deltabloom-classic",
-                    "deltabloom-local", "deltabloom-compact"}  # fmt: skip
+        expected = {
+            "rocksdb-bloom",
+            "rocksdb-ribbon",
+            "leveldb-bloom",
+            "deltabloom-classic",
+            "deltabloom-local",
+            "deltabloom-compact",
+        }
         self.assertLessEqual(expected, names)
         self.assertEqual(len(self.rows), 2 * len(names))
         for (name, keys), row in self.rows.items():
@@ -82,8 +93,18 @@ class TinyRun(FilterBench):
 
     def test_stored_bits_are_those_of_the_formats(self):
         for name, keys, bits, delta in (
-            ("leveldb-bloom", 2000, (2000 * 10 + 8) / 2000, 1e-7),  # 10 bits per key, and the byte k
-            ("rocksdb-bloom", 100_000, (1954 * 64 + 5) * 8 / 100_000, 1e-7),  # blocks of 64 bytes, five bytes
+            (
+                "leveldb-bloom",
+                2000,
+                (2000 * 10 + 8) / 2000,
+                1e-7,
+            ),  # 10 bits per key, and the byte k
+            (
+                "rocksdb-bloom",
+                100_000,
+                (1954 * 64 + 5) * 8 / 100_000,
+                1e-7,
+            ),  # blocks of 64 bytes, five bytes
             ("rocksdb-ribbon", 100_000, 7.1, 0.2),
         ):
             self.assertAlmostEqual(self.rows[name, keys]["stored_bits_per_key"], bits, delta=delta)
@@ -93,24 +114,41 @@ class TinyRun(FilterBench):
         for (name, keys), row in self.rows.items():
             if name.startswith("rocksdb-"):
                 difference = row["false_positive_rate"] - row["theoretical_false_positive_rate"]
-                self.assertLess(abs(difference), 5 * row["false_positive_error"], (name, keys, SEED))
+                self.assertLess(
+                    abs(difference), 5 * row["false_positive_error"], (name, keys, SEED)
+                )
         # LevelDB's probes depend on each other, which few keys do not show.
         row = self.rows["leveldb-bloom", 2000]
         rate = row["theoretical_false_positive_rate"]
-        self.assertAlmostEqual(row["false_positive_rate"], rate,
-                               delta=5 * row["false_positive_error"] + 0.1 * rate)  # fmt: skip
+        self.assertAlmostEqual(
+            row["false_positive_rate"], rate, delta=5 * row["false_positive_error"] + 0.1 * rate
+        )
 
     def test_build_bytes_count_what_builders_keep(self):
-        kept = {name: row["build_bytes_per_key"] for (name, keys), row in self.rows.items() if keys == 100_000}
+        kept = {
+            name: row["build_bytes_per_key"]
+            for (name, keys), row in self.rows.items()
+            if keys == 100_000
+        }
         self.assertTrue(8 <= kept["rocksdb-bloom"] < 10)  # 64-bit hashes
         self.assertGreater(kept["leveldb-bloom"], 24 + 8)  # the keys themselves
 
 
 class Modes(FilterBench):
     def test_lists_choose_any_part(self):
-        done = tiny("--competitors", "deltabloom-classic,rocksdb-bloom", "--keys", "1k", "--threads",
-                    "1,2", "--bits-per-key", "5,9.9", "--key-kind", "decimal",
-                    "--json")  # fmt: skip
+        done = tiny(
+            "--competitors",
+            "deltabloom-classic,rocksdb-bloom",
+            "--keys",
+            "1k",
+            "--threads",
+            "1,2",
+            "--bits-per-key",
+            "5,9.9",
+            "--key-kind",
+            "decimal",
+            "--json",
+        )
         rows = self.rows_of_run(done, "competitor", "bits_per_key", "threads")
         names = ("deltabloom-classic", "rocksdb-bloom")
         self.assertEqual(set(rows), {(n, b, t) for n in names for b in (5, 9.9) for t in (1, 2)})
@@ -124,12 +162,27 @@ class Modes(FilterBench):
     def test_ranges_of_every_set(self):
         with tempfile.TemporaryDirectory() as folder:
             plot = pathlib.Path(folder, "ranges.png")
-            done = run("--ranges", "--keys", "2k", "--samples", "1000", "--bits-per-key", "18",
-                       "--rates-only", "--seed", SEED, "--json", "--plot", str(plot))  # fmt: skip
+            done = run(
+                "--ranges",
+                "--keys",
+                "2k",
+                "--samples",
+                "1000",
+                "--bits-per-key",
+                "18",
+                "--rates-only",
+                "--seed",
+                SEED,
+                "--json",
+                "--plot",
+                str(plot),
+            )
             rows = self.rows_of_run(done, "set", "competitor", "length")
             self.assertEqual(plot.read_bytes()[1:4], b"PNG")
         groups = ("index", "orders", "folders")
-        self.assertLessEqual({"uniform", "correlated", "clustered", "urls", *groups}, {key[0] for key in rows})
+        self.assertLessEqual(
+            {"uniform", "correlated", "clustered", "urls", *groups}, {key[0] for key in rows}
+        )
         for (name, competitor, length), row in rows.items():
             self.assertNotIn("question_ns", row)
             # Short ranges of uniform keys are nearly all rejected.
@@ -137,11 +190,22 @@ class Modes(FilterBench):
                 self.assertLess(row["false_positive_rate"], 0.08, SEED)
             if name in groups and competitor == "deltabloom, learned":
                 self.assertLess(row["false_positive_rate"], 0.05, SEED)
-            self.assertEqual("bound" in row, competitor == "deltabloom" and name in ("uniform", "correlated", "clustered"))
+            self.assertEqual(
+                "bound" in row,
+                competitor == "deltabloom" and name in ("uniform", "correlated", "clustered"),
+            )
 
     def test_the_adapter_for_leveldb_writes_its_bits(self):
-        done = tiny("--competitors", "leveldb-bloom,deltabloom-leveldb", "--keys", "1k", "--samples", "10k",
-                    "--benchmark_filter=random_filter", "--json")  # fmt: skip
+        done = tiny(
+            "--competitors",
+            "leveldb-bloom,deltabloom-leveldb",
+            "--keys",
+            "1k",
+            "--samples",
+            "10k",
+            "--benchmark_filter=random_filter",
+            "--json",
+        )
         rows = self.rows_of_run(done, "competitor")
         self.assertEqual(len(rows), 2)
         for row in rows.values():
@@ -151,11 +215,30 @@ class Modes(FilterBench):
     def test_a_report_has_a_table_for_every_part(self):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
-                [sys.executable, SOURCE / "db_bench_ext/filter_bench/report.py", "--bench", PROGRAM,
-                 "--report", folder, "--quick", "--competitors", "rocksdb-bloom,deltabloom-classic",
-                 "--keys", "1k,3k", "--samples", "1000", "--many-filter-keys", "20k",
-                 "--repetitions", "1", "--benchmark_min_time=0.00001"],
-                capture_output=True, text=True, timeout=900)
+                [
+                    sys.executable,
+                    SOURCE / "db_bench_ext/filter_bench/report.py",
+                    "--bench",
+                    PROGRAM,
+                    "--report",
+                    folder,
+                    "--quick",
+                    "--competitors",
+                    "rocksdb-bloom,deltabloom-classic",
+                    "--keys",
+                    "1k,3k",
+                    "--samples",
+                    "1000",
+                    "--many-filter-keys",
+                    "20k",
+                    "--repetitions",
+                    "1",
+                    "--benchmark_min_time=0.00001",
+                ],
+                capture_output=True,
+                text=True,
+                timeout=900,
+            )
             self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
             text = pathlib.Path(folder, "report.md").read_text()
             chapters = text.split("\n## ")[1:]
@@ -177,7 +260,15 @@ class Modes(FilterBench):
 class Usage(unittest.TestCase):
     def test_an_interrupt_removes_everything(self):
         with tempfile.TemporaryDirectory() as folder:
-            words = ["--ranges", "--keys", "100M", "--json", folder + "/json", "--plot", folder + "/plot.png"]
+            words = [
+                "--ranges",
+                "--keys",
+                "100M",
+                "--json",
+                folder + "/json",
+                "--plot",
+                folder + "/plot.png",
+            ]
             process = subprocess.Popen([PROGRAM, *words], stderr=subprocess.PIPE, text=True)
             while len(list(pathlib.Path(folder).iterdir())) < 2:
                 self.assertIsNone(process.poll())

@@ -26,7 +26,9 @@ class Abi(unittest.TestCase):
             statement = re.sub(r"([\w*]) \w+(?=[,)])", r"\1", statement)
             declared += [statement] if statement else []
         self.assertGreater(len(declared), 20)
-        self.assertEqual(sorted(json.loads(LISTED.read_text())), sorted(declared), "see the head of abi_test.py")
+        self.assertEqual(
+            sorted(json.loads(LISTED.read_text())), sorted(declared), "see the head of abi_test.py"
+        )
 
 
 if __name__ == "__main__":

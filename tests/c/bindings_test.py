@@ -44,7 +44,8 @@ class Bindings(unittest.TestCase):
         (self.folder / "deltabloom-rocksdb.pc").write_text(
             "Name: x\nDescription: x\nVersion: 0\n"
             f"Libs: -L{self.folder}/lib -ldeltabloom_rocksdb -lrocksdb\n"
-            f"Cflags: -I{self.folder}/include\n")
+            f"Cflags: -I{self.folder}/include\n"
+        )
         self.environment = {
             "HOME": str(self.folder),
             **os.environ,
@@ -56,7 +57,9 @@ class Bindings(unittest.TestCase):
         }
 
     def run_step(self, *command):
-        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
@@ -85,8 +88,10 @@ class Bindings(unittest.TestCase):
         self.check("./program")
 
     @unittest.skipUnless(
-        NODE and subprocess.run([NODE, "-e", "require('koffi')"], capture_output=True).returncode == 0,
-        "Node and koffi are not installed (npm install koffi, NODE_PATH)")
+        NODE
+        and subprocess.run([NODE, "-e", "require('koffi')"], capture_output=True).returncode == 0,
+        "Node and koffi are not installed (npm install koffi, NODE_PATH)",
+    )
     def test_node(self):
         self.check(NODE, EXAMPLES / "database.js")
 
@@ -95,10 +100,24 @@ class Bindings(unittest.TestCase):
         for name, text in (("Filter", STUB), ("Program", PROGRAM)):
             (self.folder / f"{name}.java").write_text(text)
         headers = pathlib.Path(JAVAC).resolve().parents[1] / "include"
-        self.run_step("c++", "-std=c++17", "-shared", "-fPIC", EXAMPLES / "deltabloom_filter.cc",
-                      "-o", "libdeltabloom_filter.so", f"-I{headers}", f"-I{headers}/linux",
-                      "-Iinclude", "-Llib", "-ldeltabloom_rocksdb", "-lrocksdb")  # fmt: skip
-        self.run_step(JAVAC, "-d", ".", "Filter.java", "Program.java", EXAMPLES / "DeltabloomFilter.java")
+        self.run_step(
+            "c++",
+            "-std=c++17",
+            "-shared",
+            "-fPIC",
+            EXAMPLES / "deltabloom_filter.cc",
+            "-o",
+            "libdeltabloom_filter.so",
+            f"-I{headers}",
+            f"-I{headers}/linux",
+            "-Iinclude",
+            "-Llib",
+            "-ldeltabloom_rocksdb",
+            "-lrocksdb",
+        )
+        self.run_step(
+            JAVAC, "-d", ".", "Filter.java", "Program.java", EXAMPLES / "DeltabloomFilter.java"
+        )
         java = ["java", "-Djava.library.path=.", "Program"]
         good, bad = self.run_step(*java, "deltabloom:10:auto", "deltabloom:nan").splitlines()
         self.assertEqual(good, "DeltabloomFilter")

@@ -35,7 +35,11 @@ class Colours(unittest.TestCase):
         for name, colour in found:
             self.assertEqual(colours.of_filter(name), colour, name)
         style = (folder / "estimate_page.html").read_text()
-        for name, colour in (("ink", colours.INK), ("muted", colours.MUTED), ("grid", colours.GRID)):
+        for name, colour in (
+            ("ink", colours.INK),
+            ("muted", colours.MUTED),
+            ("grid", colours.GRID),
+        ):
             self.assertIn(f"--{name}: {colour};", style)
 
 

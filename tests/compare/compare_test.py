@@ -42,10 +42,26 @@ class Case(unittest.TestCase):
 
     def start(self, *arguments, fake=""):
         return subprocess.Popen(
-            ["/usr/bin/python3", COMPARE, "--output", self.out, "--repetitions", "2", "--plugin", self.plugin,
-             "--db-bench", self.folder / "db_bench", "--sst-dump", self.folder / "sst_dump", *arguments],
+            [
+                "/usr/bin/python3",
+                COMPARE,
+                "--output",
+                self.out,
+                "--repetitions",
+                "2",
+                "--plugin",
+                self.plugin,
+                "--db-bench",
+                self.folder / "db_bench",
+                "--sst-dump",
+                self.folder / "sst_dump",
+                *arguments,
+            ],
             env=dict(os.environ, FAKE=fake, FAKE_CALLS=str(self.calls)),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def compare(self, *arguments, **fake):
         process = self.start(*arguments, **fake)
@@ -60,7 +76,10 @@ class Case(unittest.TestCase):
 
     def options(self, kind):
         """The OPTIONS files of databases of a kind, by name."""
-        return {path.name: path.read_text() for path in (self.out / "databases").glob(f"*-{kind}*.options")}
+        return {
+            path.name: path.read_text()
+            for path in (self.out / "databases").glob(f"*-{kind}*.options")
+        }
 
     def made_calls(self):
         return self.calls.read_text().splitlines() if self.calls.exists() else []
@@ -96,7 +115,9 @@ class Finished(Case):
         text = (self.out / "report.md").read_text()
         self.assertIn("| rocksdb-bloom |", text)
         self.assertFalse(str(self.first.out) in text, "the report names the folder it was made in")
-        self.assertEqual(len(re.findall("^## ", text, re.MULTILINE)), 4)  # two groups, databases, commands
+        self.assertEqual(
+            len(re.findall("^## ", text, re.MULTILINE)), 4
+        )  # two groups, databases, commands
         pictures = re.findall(r"!\[.*\]\((.*)\)", text)
         self.assertEqual(len(pictures), 4)
         for picture in pictures:
@@ -144,8 +165,13 @@ class Cells(Case):
             self.assertTrue(least <= len(names) <= most, len(names))
 
     def test_the_listener_is_named_where_it_is_needed(self):
-        cells = self.cells("--filters", "rocksdb-bloom,deltabloom-compact,deltabloom-auto-levels",
-                           "--workloads", "readmissing-grown", "--keep-databases")  # fmt: skip
+        cells = self.cells(
+            "--filters",
+            "rocksdb-bloom,deltabloom-compact,deltabloom-auto-levels",
+            "--workloads",
+            "readmissing-grown",
+            "--keep-databases",
+        )
         options = self.options("grown")
         self.assertEqual(len(options), 6, options.keys())  # grown live, read frozen
         for name, text in options.items():
@@ -163,12 +189,21 @@ class Cells(Case):
         self.assertEqual(filters["readmissing-grown"], filters["readmissing"] | levels)
 
     def test_filters_that_take_no_part_are_named(self):
-        done = self.compare("--filters", "none,rocksdb-bloom,deltabloom-auto-levels",
-                            "--workloads", "readmissing,readmissing-grown")  # fmt: skip
+        done = self.compare(
+            "--filters",
+            "none,rocksdb-bloom,deltabloom-auto-levels",
+            "--workloads",
+            "readmissing,readmissing-grown",
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(
-            [line.split(":")[1] for line in done.stderr.splitlines() if line.startswith("compare: ")],
-            [" deltabloom-auto-levels takes no part in readmissing"])
+            [
+                line.split(":")[1]
+                for line in done.stderr.splitlines()
+                if line.startswith("compare: ")
+            ],
+            [" deltabloom-auto-levels takes no part in readmissing"],
+        )
 
 
 class Failures(Case):
@@ -189,15 +224,29 @@ class Failures(Case):
             (["--workloads", "readrandom", "--bits-per-key", "ten"], "--bits-per-key ten"),
             (["--workloads", "readrandom", "--shapes", "round"], "--shapes round"),
             (["--no-such-option"], "--no-such-option"),
-            (["--workloads", "readmissing", "--filters", "deltabloom-auto-levels"], "readmissing-grown"),
-            (["--workloads", "readmissing", "--filters", "none,deltabloom-local,deltabloom-auto-levels"],
-             "--filters deltabloom-auto-levels: takes part in none"),
+            (
+                ["--workloads", "readmissing", "--filters", "deltabloom-auto-levels"],
+                "readmissing-grown",
+            ),
+            (
+                [
+                    "--workloads",
+                    "readmissing",
+                    "--filters",
+                    "none,deltabloom-local,deltabloom-auto-levels",
+                ],
+                "--filters deltabloom-auto-levels: takes part in none",
+            ),
         ):
             self.one_line(self.compare(*arguments), 2, word)
 
     def test_tools_and_plugins_that_do_not_fit(self):
         for arguments, fake, words in (
-            ([*self.two, "--db-bench", "/no/such/db_bench"], "", ("/no/such/db_bench not found", "rocksdb-tools")),
+            (
+                [*self.two, "--db-bench", "/no/such/db_bench"],
+                "",
+                ("/no/such/db_bench not found", "rocksdb-tools"),
+            ),
             (self.two, "old", ("version 6.4.1", "7.0")),
             (self.two, "mute", ("does not say its version",)),
             (["--filters", "deltabloom-classic", "--plugin", "/no/plugin.so"], "", ("--plugin",)),
@@ -215,10 +264,16 @@ class Failures(Case):
         for arguments, fake, words in (
             (self.one, "garbage", ("no line of results for readmissing", ".log")),
             (self.one, "dropped", ("loaded without filters",)),
-            (["--filters", "none", "--workloads", "readmissing", "--timeout", "1"], "slow",
-             ("not done after 1 s",)),
-            (["--filters", "deltabloom-local", "--workloads", "readmissing"], "misnamed",
-             ("LOG does not name the policy of the OPTIONS file",)),
+            (
+                ["--filters", "none", "--workloads", "readmissing", "--timeout", "1"],
+                "slow",
+                ("not done after 1 s",),
+            ),
+            (
+                ["--filters", "deltabloom-local", "--workloads", "readmissing"],
+                "misnamed",
+                ("LOG does not name the policy of the OPTIONS file",),
+            ),
         ):
             shutil.rmtree(self.out, ignore_errors=True)
             done = self.compare(*arguments, fake=fake)
@@ -246,11 +301,26 @@ class Real(unittest.TestCase):
     after it has loaded a tree that grows."""
 
     runs = {
-        "plain": ("none,rocksdb-bloom,deltabloom-classic",
-                  "--workloads", "readmissing,multireadrandom", "--keys", "60000", "--reads", "2000"),
-        "listener": ("rocksdb-bloom,deltabloom-auto-levels", "--workloads", "readmissing-grown",
-                     "--keys", "150000", "--reads", "20000", "--keep-databases"),
-    }  # fmt: skip
+        "plain": (
+            "none,rocksdb-bloom,deltabloom-classic",
+            "--workloads",
+            "readmissing,multireadrandom",
+            "--keys",
+            "60000",
+            "--reads",
+            "2000",
+        ),
+        "listener": (
+            "rocksdb-bloom,deltabloom-auto-levels",
+            "--workloads",
+            "readmissing-grown",
+            "--keys",
+            "150000",
+            "--reads",
+            "20000",
+            "--keep-databases",
+        ),
+    }
 
     @classmethod
     def setUpClass(cls):
@@ -258,9 +328,24 @@ class Real(unittest.TestCase):
         cls.processes = {}
         for name, arguments in cls.runs.items():
             cls.processes[name] = subprocess.Popen(
-                ["/usr/bin/python3", COMPARE, "--output", cls.folder / name, "--repetitions", "1",
-                 "--seed", str(SEED), "--plugin", PLUGIN, "--filters", *arguments],
-                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+                [
+                    "/usr/bin/python3",
+                    COMPARE,
+                    "--output",
+                    cls.folder / name,
+                    "--repetitions",
+                    "1",
+                    "--seed",
+                    str(SEED),
+                    "--plugin",
+                    PLUGIN,
+                    "--filters",
+                    *arguments,
+                ],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
             cls.addClassCleanup(cls.processes[name].communicate, timeout=900)
 
     def finish(self, name):
@@ -268,7 +353,10 @@ class Real(unittest.TestCase):
         out, errors = self.folder / name, self.processes[name].communicate(timeout=900)[1]
         self.assertEqual(self.processes[name].returncode, 0, errors)
         report = json.loads((out / "report.json").read_text())
-        reads = {(row["workload"], row["filter"]): row["data_block_reads_per_lookup"] for row in report["cells"]}
+        reads = {
+            (row["workload"], row["filter"]): row["data_block_reads_per_lookup"]
+            for row in report["cells"]
+        }
         return out, report, reads
 
     def test_stock_db_bench(self):
@@ -286,7 +374,9 @@ class Real(unittest.TestCase):
         self.assertIn("[deltabloom] levels of column family default", logs)
         bloom, levels = reads.values()
         self.assertLess(levels, bloom)
-        self.assertRegex((out / "report.md").read_text(), r"reads [1-9]\d*\.\d times fewer blocks with")
+        self.assertRegex(
+            (out / "report.md").read_text(), r"reads [1-9]\d*\.\d times fewer blocks with"
+        )
         stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
         self.assertLess(stored[database], 11)
 

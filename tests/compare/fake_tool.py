@@ -35,17 +35,21 @@ if benchmark == "levelstats":
     version = "6.4.1" if failure == "old" else "7.8.3"
     print("" if failure == "mute" else f"RocksDB:    version {version}")
     sys.exit(0)
-ours = re.search(r"filter_policy=(\{id=)?deltabloom", pathlib.Path(flags["options_file"]).read_text())
+ours = re.search(
+    r"filter_policy=(\{id=)?deltabloom", pathlib.Path(flags["options_file"]).read_text()
+)
 policy = "deltabloom" if ours and failure != "misnamed" else "bloomfilter"
 # The LOG looks as RocksDB 7.8.3 writes it; every path may hold any name.
 (database / "LOG").write_text(
     f"2026/11/21-12:00:00.000000 7fe0 DB SUMMARY\n"
     f"2026/11/21-12:00:00.000001 7fe0 SST files in {database} dir, Total Num: 0, files: \n"
     f"2026/11/21-12:00:00.000002 7fe0                           Options.wal_dir: {database}\n"
-    f"2026/11/21-12:00:00.000003 7fe0   table_factory options:   flush_block_policy_factory: FlushBlock (0x1)\n"
+    "2026/11/21-12:00:00.000003 7fe0   table_factory options:   "
+    "flush_block_policy_factory: FlushBlock (0x1)\n"
     f"  cache_index_and_filter_blocks: 1\n"
     f"  filter_policy: {policy}\n"
-    f"  whole_key_filtering: 1\n")
+    f"  whole_key_filtering: 1\n"
+)
 (database / "000007.sst").write_text("table")
 (database / "CURRENT").write_text("MANIFEST\n")
 if benchmark == "filluniquerandom" or "fillrandom,flush" in flags["benchmarks"]:

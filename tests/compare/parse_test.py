@@ -21,9 +21,15 @@ from child import CellError  # noqa: E402
 class Parse(unittest.TestCase):
     def test_benchmarks(self):
         readmissing, multireadrandom, seekrandom, mixgraph, fillrandom, load = (
-            parse.result(RECORDED[name], benchmark) for name, benchmark in (
-                *((one, one) for one in "readmissing multireadrandom seekrandom mixgraph fillrandom".split()),
-                ("load", "filluniquerandomdeterministic")))  # fmt: skip
+            parse.result(RECORDED[name], benchmark)
+            for name, benchmark in (
+                *(
+                    (one, one)
+                    for one in "readmissing multireadrandom seekrandom mixgraph fillrandom".split()
+                ),
+                ("load", "filluniquerandomdeterministic"),
+            )
+        )
         self.assertEqual(readmissing["ops_per_second"], 57132)
         self.assertEqual((readmissing["found"], readmissing["asked"]), (0, 5000))
         self.assertEqual(readmissing["percentiles"]["read"]["count"], 5000)
@@ -45,7 +51,8 @@ class Parse(unittest.TestCase):
     def test_properties(self):
         self.assertEqual(
             parse.table_properties(RECORDED["properties"]),
-            {"tables": 10, "entries": 132812, "filter_bytes": 166450, "filter_entries": 132812})
+            {"tables": 10, "entries": 132812, "filter_bytes": 166450, "filter_entries": 132812},
+        )
         self.assertEqual(parse.table_properties(RECORDED["properties_none"])["filter_bytes"], 0)
 
     def test_progress_by_carriage_return(self):
@@ -53,7 +60,12 @@ class Parse(unittest.TestCase):
         self.assertEqual(parse.result(text, "readmissing")["ops_per_second"], 57132)
 
     def test_what_cannot_be_parsed_says_so(self):
-        for text in ("", "RocksDB: version 7.8.3\n", RECORDED["too_few_keys"], RECORDED["disk_full"]):
+        for text in (
+            "",
+            "RocksDB: version 7.8.3\n",
+            RECORDED["too_few_keys"],
+            RECORDED["disk_full"],
+        ):
             with self.assertRaises(CellError):
                 parse.result(text, "readmissing")
             with self.assertRaises(CellError):
@@ -77,9 +89,13 @@ class Tables(unittest.TestCase):
         self.assertEqual(report.median_and_spread([None, None]), (None, None))
 
     def test_columns_name_the_operation_and_have_values(self):
-        rows = [{"workload": "seekrandom", "filter": "none", "p99_micros": 12.5, "p50_micros": None}]
+        rows = [
+            {"workload": "seekrandom", "filter": "none", "p99_micros": 12.5, "p50_micros": None}
+        ]
         columns = {"filter": "filter", "p50_micros": "p50, µs", "p99_micros": "p99, µs"}
-        self.assertEqual(report.table(rows, columns), (["filter", "p99 of a seek, µs"], [["none", "12.5"]]))
+        self.assertEqual(
+            report.table(rows, columns), (["filter", "p99 of a seek, µs"], [["none", "12.5"]])
+        )
 
 
 if __name__ == "__main__":

@@ -29,7 +29,10 @@ TURN_SECONDS = 60
 MAX_FINDINGS = 20
 SECONDS_PER_INPUT = 1
 LIMITS = ["-rss_limit_mb=512", "-malloc_limit_mb=512", "-entropic=0", "-reload=0"]
-SANITIZERS = {"ASAN_OPTIONS": "quarantine_size_mb=32:detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+SANITIZERS = {
+    "ASAN_OPTIONS": "quarantine_size_mb=32:detect_leaks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
 
 
 def harness_sources():
@@ -66,9 +69,14 @@ class Harness:
         dictionary = self.folder / "dictionaries" / self.name
         command += [f"-dict={dictionary}"] if dictionary.is_file() else []
         with open(log, "wb") as out:
-            self.child = subprocess.Popen([*command, *options], stdout=out, stderr=subprocess.STDOUT,
-                                          stdin=subprocess.DEVNULL, env={**SANITIZERS, **os.environ},
-                                          start_new_session=True)
+            self.child = subprocess.Popen(
+                [*command, *options],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                env={**SANITIZERS, **os.environ},
+                start_new_session=True,
+            )
             _, status, usage = os.wait4(self.child.pid, 0)
             self.child.returncode = os.waitstatus_to_exitcode(status)
         return usage.ru_utime + usage.ru_stime
@@ -81,14 +89,29 @@ class Harness:
         """Fuzzes for this long or to the first finding."""
         before = set(self.findings.iterdir())
         cpu_seconds = self.call(
-            f"-max_total_time={max(1, round(seconds))}", f"-timeout={SECONDS_PER_INPUT}",
-            "-print_final_stats=1", f"-artifact_prefix={self.findings}/", self.grown, self.seeds, log=self.log)
+            f"-max_total_time={max(1, round(seconds))}",
+            f"-timeout={SECONDS_PER_INPUT}",
+            "-print_final_stats=1",
+            f"-artifact_prefix={self.findings}/",
+            self.grown,
+            self.seeds,
+            log=self.log,
+        )
         text = self.log.read_text(encoding="utf-8", errors="replace")
         # A harness that was killed has its last line of progress only.
-        executions = int((re.findall(r"stat::number_of_executed_units: +(\d+)", text)
-                          or re.findall(r"(?m)^#(\d+)\t", text) or ["0"])[-1])
+        executions = int(
+            (
+                re.findall(r"stat::number_of_executed_units: +(\d+)", text)
+                or re.findall(r"(?m)^#(\d+)\t", text)
+                or ["0"]
+            )[-1]
+        )
         new = sorted(set(self.findings.iterdir()) - before)
-        held_up = [finding for finding in new if finding.name.startswith("timeout-") and not self.is_slow(finding)]
+        held_up = [
+            finding
+            for finding in new
+            if finding.name.startswith("timeout-") and not self.is_slow(finding)
+        ]
         found = [finding for finding in new if finding not in held_up]
         for finding in held_up:
             finding.unlink()
@@ -113,7 +136,14 @@ class Harness:
         with tempfile.TemporaryDirectory() as folder:
             merged = pathlib.Path(folder, "merged")
             shutil.copytree(self.seeds, merged)
-            self.call("-set_cover_merge=1", "-use_counters=0", "-timeout=600", merged, self.grown, log=self.log)
+            self.call(
+                "-set_cover_merge=1",
+                "-use_counters=0",
+                "-timeout=600",
+                merged,
+                self.grown,
+                log=self.log,
+            )
             if self.child.returncode != 0:
                 raise OSError(f"{self.name} could not merge its corpora: see {self.log}")
             for path in merged.iterdir():
@@ -126,12 +156,16 @@ class Campaign:
         self.chosen, self.harnesses, self.stopped = chosen, harnesses, False
         self.path = chosen.total or chosen.work / "total.json"
         try:
-            self.total = json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
+            self.total = (
+                json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
+            )
         except ValueError as error:
             raise OSError(f"{self.path} is not the JSON of an earlier run: {error}") from error
 
     def count(self, name, counts):
-        row = self.total.setdefault(name, {}).setdefault("plain" if self.chosen.fast else "address,undefined", {})
+        row = self.total.setdefault(name, {}).setdefault(
+            "plain" if self.chosen.fast else "address,undefined", {}
+        )
         for key, value in counts.items():
             row[key] = round(row.get(key, 0) + value, 1)
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +182,10 @@ class Campaign:
     def run(self):
         seconds = (self.chosen.hours or 0) * 3600
         end = time.monotonic() + seconds
-        turn = min(TURN_SECONDS, seconds * self.chosen.jobs / len(self.harnesses)) or self.chosen.seconds
+        turn = (
+            min(TURN_SECONDS, seconds * self.chosen.jobs / len(self.harnesses))
+            or self.chosen.seconds
+        )
         display = terminal.Display()
         with concurrent.futures.ThreadPoolExecutor(self.chosen.jobs) as pool:
             try:
@@ -173,16 +210,28 @@ class Campaign:
         print(f"{'harness':<20}{'executions':>14}{'per CPU second':>16}{'findings':>10}")
         for harness in self.harnesses:
             speed = harness.executions / harness.cpu_seconds if harness.cpu_seconds else 0
-            print(f"{harness.name:<20}{harness.executions:>14,}{speed:>16,.0f}{len(harness.found):>10}")
+            print(
+                f"{harness.name:<20}{harness.executions:>14,}{speed:>16,.0f}{len(harness.found):>10}"
+            )
         for harness in self.harnesses:
             if harness.held_up:
-                print(f"{harness.name}: {harness.held_up} inputs took a second by the clock but not of the CPU: "
-                      "the machine is busy")
+                print(
+                    f"{harness.name}: {harness.held_up} inputs took a second by the clock "
+                    "but not of the CPU: "
+                    "the machine is busy"
+                )
             for finding in harness.found:
-                print(f"{harness.name}: replay with\n  {harness.program} {finding}\n  its log is {finding}.log")
+                print(
+                    f"{harness.name}: replay with\n  {harness.program} {finding}\n  its "
+                    f"log is {finding}.log"
+                )
             if harness.failure:
-                print(f"{harness.name} ended without a finding:\n{harness.failure}", file=sys.stderr)
-        executions = sum(row["executions"] for kinds in self.total.values() for row in kinds.values())
+                print(
+                    f"{harness.name} ended without a finding:\n{harness.failure}", file=sys.stderr
+                )
+        executions = sum(
+            row["executions"] for kinds in self.total.values() for row in kinds.values()
+        )
         print(f"{executions:,} executions in all runs counted in {self.path}")
         return 1 if any(harness.found or harness.failure for harness in self.harnesses) else 0
 
@@ -197,19 +246,49 @@ def positive(text):
 def main():
     parser = argparse.ArgumentParser(prog="script/fuzz", description=__doc__)
     add = parser.add_argument
-    add("harnesses", nargs="*", metavar="HARNESS", help="default all: " + ", ".join(harness_names()))
+    add(
+        "harnesses", nargs="*", metavar="HARNESS", help="default all: " + ", ".join(harness_names())
+    )
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--seconds", type=positive, default=60, metavar="N",
-                        help="by the clock, for each harness (default %(default)s)")
-    length.add_argument("--hours", type=positive, metavar="N",
-                        help=f"by the clock, for all together, in turns of {TURN_SECONDS} seconds at most")
-    add("--jobs", type=int, choices=range(1, 65), default=1, metavar="N", help="harnesses at a time (default %(default)s)")
-    add("--fast", action="store_true",
-        help="a build without sanitizers: faster, but reads out of bounds show only where they crash")
-    add("--total", type=pathlib.Path, metavar="FILE",
-        help="JSON to which the counts of this run are added (default: total.json beside the corpora)")
-    add("--minimise", action="store_true",
-        help="do not fuzz: add to the corpora what reaches code that they do not reach yet")
+    length.add_argument(
+        "--seconds",
+        type=positive,
+        default=60,
+        metavar="N",
+        help="by the clock, for each harness (default %(default)s)",
+    )
+    length.add_argument(
+        "--hours",
+        type=positive,
+        metavar="N",
+        help=f"by the clock, for all together, in turns of {TURN_SECONDS} seconds at most",
+    )
+    add(
+        "--jobs",
+        type=int,
+        choices=range(1, 65),
+        default=1,
+        metavar="N",
+        help="harnesses at a time (default %(default)s)",
+    )
+    add(
+        "--fast",
+        action="store_true",
+        help="a build without sanitizers: faster, but reads out of bounds show only where they "
+        "crash",
+    )
+    add(
+        "--total",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="JSON to which the counts of this run are added (default: total.json beside the "
+        "corpora)",
+    )
+    add(
+        "--minimise",
+        action="store_true",
+        help="do not fuzz: add to the corpora what reaches code that they do not reach yet",
+    )
     add("--build", type=pathlib.Path, help=argparse.SUPPRESS)  # script/fuzz sets it
     add("--work", type=pathlib.Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()

@@ -64,8 +64,17 @@ class FuzzTest(unittest.TestCase):
         program.chmod(0o755)
         if act:
             program.with_suffix(".act").write_text(act, encoding="utf-8")
-        command = [sys.executable, HERE / "fuzz.py", "--build", self.top / "build", "--work", self.top / "work"]
-        return subprocess.Popen([*command, *options], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        command = [
+            sys.executable,
+            HERE / "fuzz.py",
+            "--build",
+            self.top / "build",
+            "--work",
+            self.top / "work",
+        ]
+        return subprocess.Popen(
+            [*command, *options], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
 
     def fuzz(self, *options, act="", code=0):
         running = self.start(*options, act=act)
@@ -74,7 +83,9 @@ class FuzzTest(unittest.TestCase):
         return said
 
     def total(self, kind="address,undefined"):
-        return json.loads((self.top / "work/total.json").read_text(encoding="utf-8"))["sst_fuzz"][kind]
+        return json.loads((self.top / "work/total.json").read_text(encoding="utf-8"))["sst_fuzz"][
+            kind
+        ]
 
     def test_counts_add_up_over_runs(self):
         self.assertRegex(self.fuzz("--seconds", "1", "sst_fuzz"), r"\nsst_fuzz +1,000 .* 0\n")
@@ -96,7 +107,10 @@ class FuzzTest(unittest.TestCase):
         self.assertIn("timeout-1", self.fuzz("--seconds", "1", "sst_fuzz", act="slow", code=1))
         for kept in (self.top / "work/findings/sst_fuzz").iterdir():
             kept.unlink()
-        self.assertIn("1 inputs took a second by the clock", self.fuzz("--seconds", "1", "sst_fuzz", act="busy"))
+        self.assertIn(
+            "1 inputs took a second by the clock",
+            self.fuzz("--seconds", "1", "sst_fuzz", act="busy"),
+        )
 
     def test_a_killed_harness_fails_the_run(self):
         self.assertIn("ended without a finding", self.fuzz("sst_fuzz", act="killed", code=1))
@@ -112,11 +126,13 @@ class FuzzTest(unittest.TestCase):
         self.assertEqual(self.total()["executions"], 55)
 
     def test_wrong_command_lines(self):
-        for options, what in ((["cuckoo_fuzz"], "there is no harness 'cuckoo_fuzz'"),
-                              (["--seconds", "0"], "not a positive number"),
-                              (["--hours", "nan"], "not a positive number"),
-                              (["--hours", "1", "--seconds", "1"], "not allowed with"),
-                              (["--jobs", "0"], "--jobs")):
+        for options, what in (
+            (["cuckoo_fuzz"], "there is no harness 'cuckoo_fuzz'"),
+            (["--seconds", "0"], "not a positive number"),
+            (["--hours", "nan"], "not a positive number"),
+            (["--hours", "1", "--seconds", "1"], "not allowed with"),
+            (["--jobs", "0"], "--jobs"),
+        ):
             self.assertIn(what, self.fuzz(*options, code=2))
         self.assertIn("was not built", self.fuzz("policy_fuzz", code=1))
         (self.top / "work").mkdir(exist_ok=True)

@@ -26,7 +26,10 @@ def known_answers():
     """The SHA-256 of each file of known answers, by its path."""
     folders = ("tests/golden", "tests/data", "shared_filters/tests/data")
     paths = sorted(path for folder in folders for path in SOURCE.glob(f"{folder}/*.csv"))
-    hashes = {path.relative_to(SOURCE).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    hashes = {
+        path.relative_to(SOURCE).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in paths
+    }
     return {name: value for name, value in hashes.items() if name not in NO_FORMAT}
 
 
@@ -35,7 +38,11 @@ class Released(unittest.TestCase):
         now = known_answers()
         for version, files in json.loads(LIST.read_text()).items():
             for name, value in files.items():
-                self.assertEqual(now.get(name), value, f"{name} is part of release {version}: see released_test.py")
+                self.assertEqual(
+                    now.get(name),
+                    value,
+                    f"{name} is part of release {version}: see released_test.py",
+                )
 
     def test_every_release_is_listed(self):
         log = (SOURCE / "CHANGELOG.md").read_text()

@@ -23,25 +23,86 @@ TOKEN = re.compile(
 )
 
 BINARY = {
-    "<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
-    "==": ["!="], "!=": ["=="],
-    "&&": ["||"], "||": ["&&"],
-    "+": ["-"], "-": ["+"], "*": ["+"], "/": ["*"], "%": ["/"],
-    "&": ["|"], "|": ["&"], "^": ["|"], "<<": [">>"], ">>": ["<<"],
-    "+=": ["-="], "-=": ["+="], "*=": ["+="], "/=": ["*="], "%=": ["/="],
-    "|=": ["&="], "&=": ["|="], "^=": ["|="], "<<=": [">>="], ">>=": ["<<="],
+    "<": ["<=", ">="],
+    "<=": ["<", ">"],
+    ">": [">=", "<="],
+    ">=": [">", "<"],
+    "==": ["!="],
+    "!=": ["=="],
+    "&&": ["||"],
+    "||": ["&&"],
+    "+": ["-"],
+    "-": ["+"],
+    "*": ["+"],
+    "/": ["*"],
+    "%": ["/"],
+    "&": ["|"],
+    "|": ["&"],
+    "^": ["|"],
+    "<<": [">>"],
+    ">>": ["<<"],
+    "+=": ["-="],
+    "-=": ["+="],
+    "*=": ["+="],
+    "/=": ["*="],
+    "%=": ["/="],
+    "|=": ["&="],
+    "&=": ["|="],
+    "^=": ["|="],
+    "<<=": [">>="],
+    ">>=": ["<<="],
 }
 WORDS = {"true": ["false"], "false": ["true"], "min": ["max"], "max": ["min"]}
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "<<=", ">>="}
 # Mutants inside the parentheses of these words would not change what the
 # program computes.
-WITHOUT_MEANING = {"static_assert", "assert", "alignas", "__attribute__", "__builtin_prefetch", "reserve", "decltype",
-                   "noexcept"}  # fmt: skip
+WITHOUT_MEANING = {
+    "static_assert",
+    "assert",
+    "alignas",
+    "__attribute__",
+    "__builtin_prefetch",
+    "reserve",
+    "decltype",
+    "noexcept",
+}
 NOT_AN_EXPRESSION = {
-    "const", "constexpr", "static", "auto", "using", "typedef", "unsigned", "int", "bool", "char", "double", "float",
-    "long", "template", "typename", "class", "struct", "enum", "friend", "public", "private", "protected", "extern",
-    "goto", "throw", "delete", "asm", "thread_local", "namespace", "inline", "operator", "union", "volatile", "try",
-    "catch"}  # fmt: skip
+    "const",
+    "constexpr",
+    "static",
+    "auto",
+    "using",
+    "typedef",
+    "unsigned",
+    "int",
+    "bool",
+    "char",
+    "double",
+    "float",
+    "long",
+    "template",
+    "typename",
+    "class",
+    "struct",
+    "enum",
+    "friend",
+    "public",
+    "private",
+    "protected",
+    "extern",
+    "goto",
+    "throw",
+    "delete",
+    "asm",
+    "thread_local",
+    "namespace",
+    "inline",
+    "operator",
+    "union",
+    "volatile",
+    "try",
+    "catch",
+}
 DECLARATION = re.compile(r"[\w:]+(<.*?>)?[*&]*\s+[*&]*\w+\s*([=;{(\[]|$)")
 
 
@@ -78,8 +139,11 @@ class Mutant:
 
 def tokens_of(source):
     """All tokens of meaning; comments, spaces and the preprocessor are left out."""
-    return [Token(match.lastgroup, match.group(), match.start()) for match in TOKEN.finditer(source)
-            if match.lastgroup not in ("comment", "space", "preprocessor")]
+    return [
+        Token(match.lastgroup, match.group(), match.start())
+        for match in TOKEN.finditer(source)
+        if match.lastgroup not in ("comment", "space", "preprocessor")
+    ]
 
 
 def partner(tokens, bracket):
@@ -140,13 +204,20 @@ def units_of(tokens):
             elif text == ";":
                 texts = [token.text for token in tokens[head:i]]
                 kind, name = name_of_declaration(tokens[head:i])
-                if (not in_class or "constexpr" in texts) and "=" in texts and kind in ("data", "function"):
+                if (
+                    (not in_class or "constexpr" in texts)
+                    and "=" in texts
+                    and kind in ("data", "function")
+                ):
                     mark(head, i, name, False)
                 head = i + 1
             elif text == "{":
                 kind, name = name_of_declaration(tokens[head:i])
-                initialises = (close + 1 < end and tokens[close + 1].text in (",", "{")
-                               and any(token.text == ":" for token in tokens[head:i]))
+                initialises = (
+                    close + 1 < end
+                    and tokens[close + 1].text in (",", "{")
+                    and any(token.text == ":" for token in tokens[head:i])
+                )
                 if kind in ("namespace", "class"):
                     stack.append(name if kind == "class" else "")
                     walk(i + 1, close, kind == "class")
@@ -221,8 +292,19 @@ class Maker:
         after = self.source[first:start] + replacement + self.source[end:last]
         normal = lambda text: " ".join(text.split())
         self.mutants.append(
-            Mutant(self.file, start, end, replacement, change, name, is_function,
-                   self.source.count("\n", 0, start) + 1, normal(before), normal(after)))
+            Mutant(
+                self.file,
+                start,
+                end,
+                replacement,
+                change,
+                name,
+                is_function,
+                self.source.count("\n", 0, start) + 1,
+                normal(before),
+                normal(after),
+            )
+        )
 
     def spaced(self, token):
         before = self.source[token.start - 1]
@@ -271,7 +353,11 @@ class Maker:
         if previous == ":":
             return self.source[self.tokens[i - 1].end] == "\n" and "?" not in self.line_of(i - 1)
         return previous == ")" and self.tokens[partner(self.tokens, i - 1) - 1].text in (
-            "if", "for", "while", "constexpr")  # fmt: skip
+            "if",
+            "for",
+            "while",
+            "constexpr",
+        )
 
     def line_of(self, i):
         start = self.source.rfind("\n", 0, self.tokens[i].start) + 1
@@ -288,8 +374,11 @@ class Maker:
     def mutate_statement(self, i, token):
         if token.text == "if":
             return self.mutate_condition(i)
-        if (token.kind != "word" and token.text not in ("++", "--", "*", "(")
-                or token.text in ("for", "while", "switch", "else", "do", "case", "default")):
+        if (
+            token.kind != "word"
+            and token.text not in ("++", "--", "*", "(")
+            or token.text in ("for", "while", "switch", "else", "do", "case", "default")
+        ):
             return None
         end = self.end_of_statement(i)
         if end is None:
@@ -300,8 +389,10 @@ class Maker:
         if token.text == "return":
             self.mutate_return(i, start, stop, text)
         elif token.text in ("break", "continue") or (
-                token.text not in NOT_AN_EXPRESSION and not DECLARATION.match(text)
-                and texts & {"(", "++", "--", *ASSIGNMENTS}):
+            token.text not in NOT_AN_EXPRESSION
+            and not DECLARATION.match(text)
+            and texts & {"(", "++", "--", *ASSIGNMENTS}
+        ):
             self.add(i, start, stop, "", "removed statement")
         return None
 
@@ -324,8 +415,11 @@ class Maker:
         close = partner(self.tokens, i + 1)
         start, stop = self.tokens[i + 1].end, self.tokens[close].start
         if not any(t.text in ("=", ";") for t in self.tokens[i + 2 : close]):
-            for change, text in (("negated condition", "!({})"), ("condition never", "({}) && false"),
-                                 ("condition always", "({}) || true")):
+            for change, text in (
+                ("negated condition", "!({})"),
+                ("condition never", "({}) && false"),
+                ("condition always", "({}) || true"),
+            ):
                 self.add(i, start, stop, text.format(self.source[start:stop]), change)
 
 
@@ -338,5 +432,15 @@ def by_hand(file, source, before, after):
     start = source.find(before)
     if source.count(before) != 1:
         return print(f"by_hand.json: not once in {file}: {before}")
-    return Mutant(file, start, start + len(before), after, "by hand", "by hand", True,
-                  source.count("\n", 0, start) + 1, before, after)
+    return Mutant(
+        file,
+        start,
+        start + len(before),
+        after,
+        "by hand",
+        "by hand",
+        True,
+        source.count("\n", 0, start) + 1,
+        before,
+        after,
+    )

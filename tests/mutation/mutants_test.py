@@ -40,41 +40,94 @@ int Count(const std::vector<int>& v, int* out) {
 # Unit, line, and the replacements of a text of the line that make its changes.
 CHANGES = [
     ("kLimit", "constexpr int kLimit = 7;", [("7", "8"), ("7", "6")]),
-    ("Box::Box", "explicit Box(int size) : size_(size + 1), rest_{2} { Fill(size); }",
-     [("+ 1", "- 1"), ("+ 1", "+ 2"), ("+ 1", "+ 0"), ("{2}", "{1}"), ("{2}", "{3}"),
-      ("Fill(size)", "")]),
-    ("Box::Full", "bool Full() const { return !open_ && size_ >= kLimit; }",
-     [("!", ""), ("&&", "||"), (">=", ">"), (">=", "<"),
-      ("!open_ && size_ >= kLimit", "{}")]),
-    ("Count", "for (int i = 0; i < 3; ++i) {",
-     [("<", "<="), ("<", ">="), ("= 0", "= 1"), ("3", "4"), ("3", "2"), ("++", "--")]),
-    ("Count", "if (v[i] == *out) continue;",
-     [("==", "!="), ("v[i] == *out", "!(v[i] == *out)"), ("continue", ""),
-      ("v[i] == *out", "(v[i] == *out) && false"), ("v[i] == *out", "(v[i] == *out) || true")]),
-    ("Count", "n += v[i] << 2;",
-     [("n += v[i] << 2", ""), ("+=", "-="), ("<<", ">>"), ("2", "3"), ("2", "1")]),
-    ("Count", "if (n > 0x10 || *out != 5) {",
-     [(">", ">="), (">", "<="), ("||", "&&"), ("!=", "=="), ("0x10", "0x11"), ("0x10", "0xf"),
-      ("5", "6"), ("5", "4"), ("n > 0x10 || *out != 5", "!(n > 0x10 || *out != 5)"),
-      ("n > 0x10 || *out != 5", "(n > 0x10 || *out != 5) && false"),
-      ("n > 0x10 || *out != 5", "(n > 0x10 || *out != 5) || true")]),
+    (
+        "Box::Box",
+        "explicit Box(int size) : size_(size + 1), rest_{2} { Fill(size); }",
+        [
+            ("+ 1", "- 1"),
+            ("+ 1", "+ 2"),
+            ("+ 1", "+ 0"),
+            ("{2}", "{1}"),
+            ("{2}", "{3}"),
+            ("Fill(size)", ""),
+        ],
+    ),
+    (
+        "Box::Full",
+        "bool Full() const { return !open_ && size_ >= kLimit; }",
+        [("!", ""), ("&&", "||"), (">=", ">"), (">=", "<"), ("!open_ && size_ >= kLimit", "{}")],
+    ),
+    (
+        "Count",
+        "for (int i = 0; i < 3; ++i) {",
+        [("<", "<="), ("<", ">="), ("= 0", "= 1"), ("3", "4"), ("3", "2"), ("++", "--")],
+    ),
+    (
+        "Count",
+        "if (v[i] == *out) continue;",
+        [
+            ("==", "!="),
+            ("v[i] == *out", "!(v[i] == *out)"),
+            ("continue", ""),
+            ("v[i] == *out", "(v[i] == *out) && false"),
+            ("v[i] == *out", "(v[i] == *out) || true"),
+        ],
+    ),
+    (
+        "Count",
+        "n += v[i] << 2;",
+        [("n += v[i] << 2", ""), ("+=", "-="), ("<<", ">>"), ("2", "3"), ("2", "1")],
+    ),
+    (
+        "Count",
+        "if (n > 0x10 || *out != 5) {",
+        [
+            (">", ">="),
+            (">", "<="),
+            ("||", "&&"),
+            ("!=", "=="),
+            ("0x10", "0x11"),
+            ("0x10", "0xf"),
+            ("5", "6"),
+            ("5", "4"),
+            ("n > 0x10 || *out != 5", "!(n > 0x10 || *out != 5)"),
+            ("n > 0x10 || *out != 5", "(n > 0x10 || *out != 5) && false"),
+            ("n > 0x10 || *out != 5", "(n > 0x10 || *out != 5) || true"),
+        ],
+    ),
     ("Count", "return -1;", [("-", ""), ("1", "2"), ("1", "0"), ("-1", "{}")]),
-    ("Count", "return Sum(v, text) + std::min(n, 9);",
-     [("+", "-"), ("min", "max"), ("9", "8"), ("9", "10"),
-      ("Sum(v, text) + std::min(n, 9)", "{}")]),
-]  # fmt: skip
+    (
+        "Count",
+        "return Sum(v, text) + std::min(n, 9);",
+        [
+            ("+", "-"),
+            ("min", "max"),
+            ("9", "8"),
+            ("9", "10"),
+            ("Sum(v, text) + std::min(n, 9)", "{}"),
+        ],
+    ),
+]
 
 
 class Mutants(unittest.TestCase):
     def test_changes(self):
         made = [(m.unit, m.before, m.after) for m in mutants.mutants_of("file.cc", SOURCE)]
-        wanted = [(unit, line, line.replace(*change)) for unit, line, changes in CHANGES
-                  for change in changes]
+        wanted = [
+            (unit, line, line.replace(*change))
+            for unit, line, changes in CHANGES
+            for change in changes
+        ]
         self.assertEqual(sorted(made), sorted(wanted))
 
     def test_numbers(self):
-        for number, others in [("0", ["1"]), ("0644", ["421", "419"]), ("0.5", ["0.625"]),
-                               ("1'000u", ["1001u", "999u"]), ("2e3f", ["2500.0f"])]:
+        for number, others in [
+            ("0", ["1"]),
+            ("0644", ["421", "419"]),
+            ("0.5", ["0.625"]),
+            ("1'000u", ["1001u", "999u"]),
+            ("2e3f", ["2500.0f"]),
+        ]:
             self.assertEqual(mutants.other_numbers(number), others)
 
     def test_identities(self):
@@ -90,7 +143,11 @@ class Mutants(unittest.TestCase):
                 if name == "by_hand":
                     self.assertEqual(text.count(one["before"]), 1, one)
                     continue
-                made = {m.after for m in mutants.mutants_of(one["file"], text) if m.before == one["before"]}
+                made = {
+                    m.after
+                    for m in mutants.mutants_of(one["file"], text)
+                    if m.before == one["before"]
+                }
                 self.assertTrue(one["after"] in made or (one["after"] == "*" and made), one)
 
 

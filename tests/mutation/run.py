@@ -29,14 +29,37 @@ STATUSES = ["killed", "survived", "equivalent", "same code", "did not compile"]
 # Which tests cover which files. All of engines/rocksdb/'s for each survivor there
 # would take minutes. The order of a list means nothing: tests run fastest first,
 # and the first failure ends a mutant.
-LAYOUTS = ["hash_*test", "cpu_test*", "layout_*test", "compact_*test", "filter_test", "golden_test",
-           "filter_fuzz_replay", "filter_block_fuzz_replay"]  # fmt: skip
-SST = ["sst_crafted_test", "sst_bounded_memory_test", "inspect_memory_test", "inspect_test", "sst_real_test"]
+LAYOUTS = [
+    "hash_*test",
+    "cpu_test*",
+    "layout_*test",
+    "compact_*test",
+    "filter_test",
+    "golden_test",
+    "filter_fuzz_replay",
+    "filter_block_fuzz_replay",
+]
+SST = [
+    "sst_crafted_test",
+    "sst_bounded_memory_test",
+    "inspect_memory_test",
+    "inspect_test",
+    "sst_real_test",
+]
 LEVELDB = ["leveldb_filter_test", "leveldb_database_test"]
-POLICY = ["rocksdb_policy_test", "rocksdb_out_of_memory_test", "rocksdb_*options_test", "rocksdb_plugin_test",
-          "rocksdb_c_test"]  # fmt: skip
-BUILDING = ["rocksdb_filter_test", "rocksdb_lookup_test", "rocksdb_key_transform_test",
-            "rocksdb_statistics_test"]  # fmt: skip
+POLICY = [
+    "rocksdb_policy_test",
+    "rocksdb_out_of_memory_test",
+    "rocksdb_*options_test",
+    "rocksdb_plugin_test",
+    "rocksdb_c_test",
+]
+BUILDING = [
+    "rocksdb_filter_test",
+    "rocksdb_lookup_test",
+    "rocksdb_key_transform_test",
+    "rocksdb_statistics_test",
+]
 STATISTICS = ["rocksdb_statistics_test", "rocksdb_threads_test", "rocksdb_lookup_test"]
 LEVELS = ["rocksdb_levels_*test", "rocksdb_tree_bits_test", "rocksdb_statistics_test"]
 
@@ -46,25 +69,43 @@ TESTS = [
     ("*/c_*", ["c_core_test", "rocksdb_c_test"]),
     ("table/sst/*", SST),
     ("engines/leveldb/*", LEVELDB),
-    ("engines/rocksdb/plugin/*", ["rocksdb_dlclose_test", "rocksdb_plugin_test",
-                                  "rocksdb_preload_test", "rocksdb_statistics_file_test"]),
+    (
+        "engines/rocksdb/plugin/*",
+        [
+            "rocksdb_dlclose_test",
+            "rocksdb_plugin_test",
+            "rocksdb_preload_test",
+            "rocksdb_statistics_file_test",
+        ],
+    ),
     ("engines/rocksdb/levels/level_bits*", [*LEVELS, *POLICY]),
     ("engines/rocksdb/levels/*", LEVELS),
     ("engines/rocksdb/statistics/*", [*POLICY, *STATISTICS]),
     ("engines/rocksdb/policy/bits_reader.*", [*POLICY, *BUILDING, *STATISTICS]),
     ("engines/rocksdb/base/key_*", [*POLICY, "rocksdb_key_transform_test", "rocksdb_filter_test"]),
-    ("engines/rocksdb/base/options.*", [*POLICY, "rocksdb_key_transform_test", "rocksdb_filter_test"]),
+    (
+        "engines/rocksdb/base/options.*",
+        [*POLICY, "rocksdb_key_transform_test", "rocksdb_filter_test"],
+    ),
     ("engines/rocksdb/policy/bits_builder.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
-    ("util/rates/*", ["rate_test", "shared_filters_test", "concurrent_filter_test",
-                      "rocksdb_filter_test", "rocksdb_tree_bits_test"]),
+    (
+        "util/rates/*",
+        [
+            "rate_test",
+            "shared_filters_test",
+            "concurrent_filter_test",
+            "rocksdb_filter_test",
+            "rocksdb_tree_bits_test",
+        ],
+    ),
     ("util/layouts/*/rate.cc", ["rate_test", *LAYOUTS]),
     ("util/json.*", ["rocksdb_*options_test", "rocksdb_statistics_test", "shared_filters_test"]),
     ("table/range_filter.cc", ["range_test"]),
     ("util/range/*", ["range_*test", "range_fuzz_replay"]),
     ("util/*", [*LAYOUTS, "rate_test"]),
     ("table/*", [*LAYOUTS, *LEVELDB]),
-]  # fmt: skip
+]
 
 HELP = """Changes one line of meaning of util/, table/ and engines/ at a time (a comparison,
 a boundary, a constant, an operator, a condition, a return value, a statement),
@@ -87,13 +128,23 @@ to results.jsonl there, as they come."""
 
 def arguments():
     parser = argparse.ArgumentParser(
-        prog="script/test --long mutation", description=HELP, epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+        prog="script/test --long mutation",
+        description=HELP,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     add = parser.add_argument
-    add("--sample", type=int, metavar="N", help="number of changes; default: one for every function")
+    add(
+        "--sample", type=int, metavar="N", help="number of changes; default: one for every function"
+    )
     add("--seed", type=int, default=1, metavar="S", help="which changes; default 1")
-    add("--files", nargs="+", default=["*"], metavar="PATTERN",
-        help="only these files, e.g. 'table/*' util/layouts/layout.cc")  # fmt: skip
+    add(
+        "--files",
+        nargs="+",
+        default=["*"],
+        metavar="PATTERN",
+        help="only these files, e.g. 'table/*' util/layouts/layout.cc",
+    )
     add("--only", nargs="+", metavar="ID", help="these changes, by their id")
     add("--resume", action="store_true", help="leave out what results.jsonl has an answer for")
     add("--list", action="store_true", help="print the changes, run nothing")
@@ -107,8 +158,12 @@ def arguments():
 
 def tracked_files():
     # Files of the working tree count, including new ones that are not ignored.
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                            cwd=ROOT, check=True, capture_output=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
     return {name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).exists()}
 
 
@@ -117,11 +172,16 @@ def all_mutants():
         return (ROOT / file).read_text(encoding="utf-8")
 
     listed = json.loads(text_of("tests/mutation/by_hand.json"))
-    by_hand = [mutants.by_hand(one["file"], text_of(one["file"]), one["before"], one["after"]) for one in listed]
+    by_hand = [
+        mutants.by_hand(one["file"], text_of(one["file"]), one["before"], one["after"])
+        for one in listed
+    ]
     return list(filter(None, by_hand)) + [
-        mutant for file in sorted(tracked_files())
+        mutant
+        for file in sorted(tracked_files())
         if file.split("/")[0] in FOLDERS and file.endswith((".h", ".cc"))
-        for mutant in mutants.mutants_of(file, text_of(file))]
+        for mutant in mutants.mutants_of(file, text_of(file))
+    ]
 
 
 def choose(every, sample, seed):
@@ -144,7 +204,9 @@ def choose(every, sample, seed):
     chosen = [mutant for turn in turns for mutant in turn if mutant]
     chosen = chosen[: len(functions) if sample is None else sample]
     taken = {mutant.identity for mutant in chosen}
-    return chosen, {key: [m for m in unit if m.identity not in taken] for key, unit in units.items()}
+    return chosen, {
+        key: [m for m in unit if m.identity not in taken] for key, unit in units.items()
+    }
 
 
 class Tree:
@@ -157,8 +219,13 @@ class Tree:
         self.times = self.build.with_suffix(".json")
         self.jobs = jobs
         self.environment = dict(
-            os.environ, CCACHE_DIR=str(self.cache), CCACHE_MAXSIZE="4G", GTEST_FAIL_FAST="1",
-            GTEST_BRIEF="1", DELTABLOOM_SEED="20260101")  # fmt: skip
+            os.environ,
+            CCACHE_DIR=str(self.cache),
+            CCACHE_MAXSIZE="4G",
+            GTEST_FAIL_FAST="1",
+            GTEST_BRIEF="1",
+            DELTABLOOM_SEED="20260101",
+        )
         self.tests = {}
         self.digests = {}  # of the unchanged programs
         self.seconds = {}
@@ -176,14 +243,27 @@ class Tree:
 
     def configure(self):
         self.run_or_exit(
-            "CMake cannot configure the copy", "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja",
-            "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1 -DNDEBUG",
-            "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
-            "-DDELTABLOOM_TESTS=ON", *[f"-DDELTABLOOM_{part}=OFF" for part in SWITCHED_OFF])  # fmt: skip
+            "CMake cannot configure the copy",
+            "cmake",
+            "-S",
+            self.tree,
+            "-B",
+            self.build,
+            "-G",
+            "Ninja",
+            "-DCMAKE_BUILD_TYPE=None",
+            "-DCMAKE_CXX_FLAGS=-O1 -DNDEBUG",
+            "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold",
+            "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
+            "-DDELTABLOOM_TESTS=ON",
+            *[f"-DDELTABLOOM_{part}=OFF" for part in SWITCHED_OFF],
+        )
         self.read_tests()
 
     def read_tests(self):
-        listed = self.run_or_exit("CTest fails", "ctest", "--test-dir", self.build, "--show-only=json-v1")
+        listed = self.run_or_exit(
+            "CTest fails", "ctest", "--test-dir", self.build, "--show-only=json-v1"
+        )
         for test in json.loads(listed)["tests"]:
             properties = {p["name"]: p["value"] for p in test.get("properties", [])}
             # A test has no command until its program is built.
@@ -203,8 +283,14 @@ class Tree:
         return str(pathlib.Path(programs[0]).relative_to(self.build))
 
     def compile(self, target):
-        return 0 == subprocess.run(["ninja", "-C", self.build, f"-j{self.jobs}", target],
-                                   env=self.environment, capture_output=True).returncode
+        return (
+            0
+            == subprocess.run(
+                ["ninja", "-C", self.build, f"-j{self.jobs}", target],
+                env=self.environment,
+                capture_output=True,
+            ).returncode
+        )
 
     def digest(self, target):
         return hashlib.sha256((self.build / target).read_bytes()).hexdigest()
@@ -222,8 +308,14 @@ class Tree:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
         process = subprocess.Popen(
-            command, env=environment, cwd=properties.get("WORKING_DIRECTORY"), preexec_fn=limit,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+            command,
+            env=environment,
+            cwd=properties.get("WORKING_DIRECTORY"),
+            preexec_fn=limit,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             code = process.wait(timeout=WALL_LIMIT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -235,7 +327,9 @@ class Tree:
 
     def baseline(self, tests):
         """Builds and runs every test unchanged: their times, and that they pass."""
-        listed = self.run_or_exit("Ninja fails", "ninja", "-C", self.build, "-t", "targets", "all").splitlines()
+        listed = self.run_or_exit(
+            "Ninja fails", "ninja", "-C", self.build, "-t", "targets", "all"
+        ).splitlines()
         known = {line.partition(":")[0] for line in listed}
         # Most tests are named like their programs.
         targets = {test for test in tests if test in known} | {"deltabloom_rocksdb_plugin"}
@@ -243,8 +337,14 @@ class Tree:
             targets |= {name for name in known if re.fullmatch(r"rocksdb_preload_[a-z]+", name)}
         targets = sorted(targets)
         print(f"Building {len(targets)} programs without a change.", flush=True)
-        self.run_or_exit("the tests do not build without a change",
-                         "ninja", "-C", self.build, f"-j{self.jobs}", *targets)
+        self.run_or_exit(
+            "the tests do not build without a change",
+            "ninja",
+            "-C",
+            self.build,
+            f"-j{self.jobs}",
+            *targets,
+        )
         self.read_tests()
         known = json.loads(self.times.read_text()) if self.times.exists() else {}
         for test in sorted(tests):
@@ -254,7 +354,10 @@ class Tree:
                 if self.run(test, 600):
                     sys.exit(f"{test} fails without a change: run script/test first")
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                known[test] = [digest, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime]
+                known[test] = [
+                    digest,
+                    after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+                ]
                 self.times.write_text(json.dumps(known))
             self.seconds[test] = known[test][1]
 
@@ -272,9 +375,14 @@ class Tree:
         # Tests named like the file come first, and those of its folder among equals.
         folder = pathlib.Path(mutant.file).parent.name
         words = pathlib.Path(mutant.file).stem.split("_")
-        tests = sorted(self.covering(mutant.file),
-                       key=lambda t: (-sum(word.rstrip("s") in t for word in words),
-                                      self.seconds[t] * (0.1 if t.startswith(folder) else 1), t))
+        tests = sorted(
+            self.covering(mutant.file),
+            key=lambda t: (
+                -sum(word.rstrip("s") in t for word in words),
+                self.seconds[t] * (0.1 if t.startswith(folder) else 1),
+                t,
+            ),
+        )
         same = True
         try:
             path.write_text(changed, encoding="utf-8")
@@ -311,8 +419,10 @@ def find_equivalent(entries, mutant):
 
 
 def describe(mutant):
-    return (f"{mutant.file}:{mutant.line} {mutant.unit} [{mutant.identity}] {mutant.change}\n"
-            f"  - {mutant.before}\n  + {mutant.after}")
+    return (
+        f"{mutant.file}:{mutant.line} {mutant.unit} [{mutant.identity}] {mutant.change}\n"
+        f"  - {mutant.before}\n  + {mutant.after}"
+    )
 
 
 def read_results(path):
@@ -346,7 +456,9 @@ def main():
         print(f"equivalents.json: fits no change: {stale[0]}: {stale[1]}")
     if chosen.list:
         print("\n".join(describe(m) for m in selected))
-        print(f"\n{len(selected)} of {len(every)} changes in {len({m.file for m in selected})} files")
+        print(
+            f"\n{len(selected)} of {len(every)} changes in {len({m.file for m in selected})} files"
+        )
         return 0
 
     folder = pathlib.Path(os.environ.get("BUILD_DIR", ROOT / "build/mutation")).resolve()
@@ -373,8 +485,12 @@ def main():
             result = dict(zip(("status", "by"), tree.judge(mutant)))
             done += 1
             spent = time.monotonic() - started
-            print(f"{done}/{len(todo)} {result['status']:9} {mutant.file}:{mutant.line} {result['by']} "
-                  f"({spent:.0f} s, {spent / done * (len(todo) - done):.0f} s to go)", flush=True)
+            print(
+                f"{done}/{len(todo)} {result['status']:9} {mutant.file}:{mutant.line} "
+                f"{result['by']} "
+                f"({spent:.0f} s, {spent / done * (len(todo) - done):.0f} s to go)",
+                flush=True,
+            )
         results.append({**result, "id": mutant.identity, "text": describe(mutant)})
         with log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(results[-1]) + "\n")

@@ -21,7 +21,9 @@ HERE = pathlib.Path(__file__).parent
 SOURCE, CXX, LIBRARY, TOOL, ROCKSDB = sys.argv[1:6]
 os.environ["PATH"] = f"{pathlib.Path(TOOL).parent}:{os.environ['PATH']}"
 README, GUIDE, TEXT = (
-    (pathlib.Path(SOURCE) / name).read_text() for name in ("README.md", "docs/guide.md", "docs/operations.md"))
+    (pathlib.Path(SOURCE) / name).read_text()
+    for name in ("README.md", "docs/guide.md", "docs/operations.md")
+)
 README += GUIDE
 
 
@@ -33,7 +35,9 @@ def blocks(text, language):
 def start(script, folder):
     """Starts a script in one shell, which stops at the first failure."""
     command = ["bash", "-euo", "pipefail", "-c", script]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def run(script, folder):
@@ -47,7 +51,15 @@ def compile_error(program):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "paste.cc"
         file.write_text(program)
-        command = [CXX, "-std=c++17", "-Wall", "-Wno-unused", "-fsyntax-only", f"-I{SOURCE}/include", str(file)]
+        command = [
+            CXX,
+            "-std=c++17",
+            "-Wall",
+            "-Wno-unused",
+            "-fsyntax-only",
+            f"-I{SOURCE}/include",
+            str(file),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
     return done.stderr or ("failed" if done.returncode else "")
 
@@ -57,7 +69,9 @@ def compile_error(program):
 SURROUNDINGS = {
     "AddRocksDBFilters": "",
     "FilterBuilder": "#include <deltabloom/filter.h>\n",
-    "RocksDBRanges::New": "rocksdb::Options options;\nrocksdb::DB* db;\nrocksdb::ColumnFamilyHandle* family;\n"
+    "RocksDBRanges::New": "rocksdb::Options options;\nrocksdb::DB* db;\n"
+    "rocksdb::ColumnFamilyHandle* family;\n"
+    ""
     "rocksdb::ReadOptions read_options;\nvoid Use(const rocksdb::Slice&, const rocksdb::Slice&);\n",
 }
 
@@ -106,7 +120,9 @@ class Readme(unittest.TestCase):
         make.restype = ctypes.c_void_p
         for policy in policies:
             error = ctypes.c_char_p()
-            self.assertTrue(make(policy.strip("{}").encode(), ctypes.byref(error)), (policy, error.value))
+            self.assertTrue(
+                make(policy.strip("{}").encode(), ctypes.byref(error)), (policy, error.value)
+            )
 
 
 BREAK = "--- the next block ---"
@@ -132,13 +148,19 @@ class Commands(unittest.TestCase):
     @classmethod
     def start_rewriting(cls):
         (block,) = [block for block in blocks(TEXT, "cpp") if "RewriteTables" in block]
-        (cls.folder / "rewrite_tables.cc").write_text(block + (HERE / "rewrite_tables.cc").read_text())
+        (cls.folder / "rewrite_tables.cc").write_text(
+            block + (HERE / "rewrite_tables.cc").read_text()
+        )
         (options,) = re.findall(r"> before.options <<'OPTIONS'\n(.*?)OPTIONS\n", TEXT, re.DOTALL)
         (cls.folder / "bloom.options").write_text(options)
         # RewriteTables leaves out what ordinary compactions have.
         (list_others,) = [block for block in blocks(TEXT, "sh") if "> others" in block]
-        sed = r"s|filter_policy=.*|filter_policy=deltabloom:10:auto|; s|^\[CF.*|&\n  disable_auto_compactions=true|"
-        return start(f"""
+        sed = (
+            r"s|filter_policy=.*|filter_policy=deltabloom:10:auto|; "
+            r"s|^\[CF.*|&\n  disable_auto_compactions=true|"
+        )
+        return start(
+            f"""
             db_bench --options_file=bloom.options --db=levels --num=100000 --seed=1 --cache_size=8388608 \
               --benchmarks=fillrandom,waitforcompaction >/dev/null 2>&1
             sed '{sed}' bloom.options > auto.options
@@ -151,7 +173,9 @@ class Commands(unittest.TestCase):
             db=levels
             {list_others}
             deltabloom run ./rewrite_tables levels auto.options others
-            """, cls.folder)  # fmt: skip
+            """,
+            cls.folder,
+        )
 
     def output(self, words):
         """What the only block that has `words` printed."""
@@ -164,12 +188,14 @@ class Commands(unittest.TestCase):
         return set(re.findall(r"(?m)^ +\d+ ([A-Za-z][\w ]*)$", self.output(words)))
 
     def test_filters_are_those_of_each_step(self):
-        first = next(i for i, block in enumerate(self.commands) if block.startswith("deltabloom inspect"))
+        first = next(
+            i for i, block in enumerate(self.commands) if block.startswith("deltabloom inspect")
+        )
         self.assertRegex(self.outputs[first], r"^ +\d+ RocksDB Bloom\n$")
         self.assertEqual(self.kinds("--checkpoint_dir=copy"), {"Deltabloom compact"})
-        canary = self.kinds("version' \"$db/LOG\"")
+        canary = self.kinds('version\' "$db/LOG"')
         self.assertTrue(canary & {"Deltabloom local", "Deltabloom compact"}, canary)
-        whole = self.kinds("deltabloom run ldb --db=\"$db\" --try_load_options compact")
+        whole = self.kinds('deltabloom run ldb --db="$db" --try_load_options compact')
         self.assertNotIn("RocksDB Bloom", whole)
         self.assertEqual(self.kinds("filter_policy=bloomfilter:10:false|' "), {"RocksDB Bloom"})
 
@@ -184,7 +210,9 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.rewrite.returncode, 0, output)
         rewritten = re.search(r"(?m)^(\d+) of other policies, then 0$", output)
         self.assertTrue(rewritten and int(rewritten[1]) > 0, output)
-        self.assertRegex(output, r"(?m)^0 after refilter$")  # though the property has another policy
+        self.assertRegex(
+            output, r"(?m)^0 after refilter$"
+        )  # though the property has another policy
 
     def check_queries(self, text):
         """Queries of Prometheus have metrics and labels that a scrape has."""
@@ -234,7 +262,9 @@ class Text(unittest.TestCase):
     def test_tickers_exist(self):
         header = pathlib.Path(ROCKSDB)
         version = (header / "rocksdb/version.h").read_text()
-        major, minor = (int(re.search(rf"ROCKSDB_{x} (\d+)", version)[1]) for x in ("MAJOR", "MINOR"))
+        major, minor = (
+            int(re.search(rf"ROCKSDB_{x} (\d+)", version)[1]) for x in ("MAJOR", "MINOR")
+        )
         known = (header / "rocksdb/statistics.h").read_text()
         named = set(re.findall(r"`((?:BLOOM|BLOCK_CACHE|LAST|NON_LAST)_[A-Z_]+)`", TEXT))
         self.assertGreaterEqual(len(named), 8)

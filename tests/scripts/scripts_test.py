@@ -20,7 +20,9 @@ from support import open_terminal  # noqa: E402
 SOURCE = pathlib.Path(sys.argv.pop(1))
 LONG = ["torture", "mutation", "portability", "coverage", "packages", "abi"]
 TOOLS = "bash env cat sed dirname basename".split()
-APT_LINE = re.compile(r"^  apt-get update && apt-get install -y --no-install-recommends (.+)$", re.M)
+APT_LINE = re.compile(
+    r"^  apt-get update && apt-get install -y --no-install-recommends (.+)$", re.M
+)
 NO_PASSWORD = 'echo "sudo $*" >>"$CALLS"; exit 1'
 
 
@@ -30,7 +32,9 @@ def run(command, **options):
 
 class ScriptTest(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        self.folder = pathlib.Path(
+            self.enterContext(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        )
 
     def path_with(self, tools):
         folder = self.folder / "bin"
@@ -65,17 +69,27 @@ class Help(ScriptTest):
     def check_help(self, top, command, tools):
         with self.subTest(command):
             script, *name = command
-            done = run(["/usr/bin/env", "bash", str(top / "script" / script), *name, "--help"],
-                       cwd=tools, env={"PATH": str(tools)})  # fmt: skip
+            done = run(
+                ["/usr/bin/env", "bash", str(top / "script" / script), *name, "--help"],
+                cwd=tools,
+                env={"PATH": str(tools)},
+            )
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn(" ".join([f"script/{script}", *name]), done.stdout)
             self.assertGreaterEqual(len(done.stdout.splitlines()), 4)
             return done.stdout
 
     def test_bad_usage_is_found_before_anything_is_installed(self):
-        for words in ("--cor", "--label rocksdb", "--long nonsense", "--long torture --nonsense",
-                      "--long torture --seed", "--long mutation --nonsense", "--long portability vax",
-                      "--long packages 7"):  # fmt: skip
+        for words in (
+            "--cor",
+            "--label rocksdb",
+            "--long nonsense",
+            "--long torture --nonsense",
+            "--long torture --seed",
+            "--long mutation --nonsense",
+            "--long portability vax",
+            "--long packages 7",
+        ):
             with self.subTest(words):
                 done = run(["bash", SOURCE / "script/test", *words.split()])
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
@@ -101,8 +115,12 @@ class Bootstrap(ScriptTest):
         path.chmod(0o755)
 
     def bootstrap(self, *groups, name="bootstrap", stdin=subprocess.DEVNULL):
-        return run([shutil.which("bash"), SOURCE / "script" / name, *groups], stdin=stdin, start_new_session=True,
-                   env={"PATH": str(self.bin), "CALLS": str(self.calls), "TMPDIR": str(self.folder)})  # fmt: skip
+        return run(
+            [shutil.which("bash"), SOURCE / "script" / name, *groups],
+            stdin=stdin,
+            start_new_session=True,
+            env={"PATH": str(self.bin), "CALLS": str(self.calls), "TMPDIR": str(self.folder)},
+        )
 
     def assert_tells_what_to_run(self, done, *words):
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -115,7 +133,9 @@ class Bootstrap(ScriptTest):
 
     def test_without_sudo_the_line_to_run_is_printed(self):
         groups = "core build demo test bench compare study ci clang fuzz".split()
-        names = self.assert_tells_what_to_run(self.bootstrap(*groups), "no right to install them. As root, run:")
+        names = self.assert_tells_what_to_run(
+            self.bootstrap(*groups), "no right to install them. As root, run:"
+        )
         for name in ("librocksdb-dev", "wamerican-huge", "rocksdb-tools", "chromium"):
             self.assertIn(name, names)
         self.assertEqual(self.calls.read_text(), "")
@@ -142,15 +162,19 @@ class Bootstrap(ScriptTest):
             done = self.bootstrap(*arguments.split(), name=name)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertEqual(done.stderr, f"script/{name}: {said}: see script/{name} --help\n")
-        for name, arguments, said in (("compare", "--keys abc", "--keys: invalid positive value: 'abc'"),
-                                      ("fuzz", "no_fuzz", "there is no harness 'no_fuzz'")):
+        for name, arguments, said in (
+            ("compare", "--keys abc", "--keys: invalid positive value: 'abc'"),
+            ("fuzz", "no_fuzz", "there is no harness 'no_fuzz'"),
+        ):
             done = self.bootstrap(*arguments.split(), name=name)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(said, done.stderr)
 
     def test_sudo_without_a_password(self):
         self.stand_in("sudo", NO_PASSWORD)
-        self.assert_tells_what_to_run(self.bootstrap("demo"), "sudo needs a password, and there is no terminal")
+        self.assert_tells_what_to_run(
+            self.bootstrap("demo"), "sudo needs a password, and there is no terminal"
+        )
         ends = open_terminal(self)
         done = self.bootstrap("demo", stdin=ends[1])
         for end in ends:
@@ -172,10 +196,15 @@ class Bootstrap(ScriptTest):
         self.stand_in("id", "echo 0")
         go = self.folder / "go"
         slow = shutil.which("sleep")
-        self.stand_in("apt-get", f'echo "Get:1 something"; while ! [ -e {go} ]; do {slow} 0.01; done')
+        self.stand_in(
+            "apt-get", f'echo "Get:1 something"; while ! [ -e {go} ]; do {slow} 0.01; done'
+        )
         # The stand-in counts seconds: at the 25th apt may go on.
-        self.stand_in("sleep", f'echo second >>"$CALLS"; n=0; while read -r _; do n=$((n + 1)); done <"$CALLS"\n'
-                               f'[ "$n" -lt 25 ] || : >{go}; exec {slow} 0.02')  # fmt: skip
+        self.stand_in(
+            "sleep",
+            f'echo second >>"$CALLS"; n=0; while read -r _; do n=$((n + 1)); done <"$CALLS"\n'
+            f'[ "$n" -lt 25 ] || : >{go}; exec {slow} 0.02',
+        )
         done = self.bootstrap("demo")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("  apt-get update, 10 s: Get:1 something\n", done.stderr)

@@ -54,8 +54,11 @@ class Study(unittest.TestCase):
     def test_the_hash_of_classic_has_the_rate_of_classic(self):
         # At 10,000 keys a classic filter and the study's take the same size.
         done = study("rates", "--quick", "--rate-keys", "10000", "--seed", SEED, "--json")
-        (rate,) = (row for row in json.loads(done.stdout)["growth"]
-                   if (row["layout"], row["keys"]) == ("classic", 10000))  # fmt: skip
+        (rate,) = (
+            row
+            for row in json.loads(done.stdout)["growth"]
+            if (row["layout"], row["keys"]) == ("classic", 10000)
+        )
         with tempfile.TemporaryDirectory() as folder:
             keys = pathlib.Path(folder, "keys")
             keys.write_text("\n".join(f"{SEED} {i}" for i in range(20000)))
@@ -67,10 +70,24 @@ class Study(unittest.TestCase):
 
     def test_figures_from_a_quick_run(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = study("--quick", "--seed", SEED, "--repetitions", "1", "--queries", "20000",
-                         "--rate-keys", "2000", "--max-keys", "10000", "--json")
+            done = study(
+                "--quick",
+                "--seed",
+                SEED,
+                "--repetitions",
+                "1",
+                "--queries",
+                "20000",
+                "--rate-keys",
+                "2000",
+                "--max-keys",
+                "10000",
+                "--json",
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
-            subprocess.run(["/usr/bin/python3", PLOTS, folder], input=done.stdout, text=True, check=True)
+            subprocess.run(
+                ["/usr/bin/python3", PLOTS, folder], input=done.stdout, text=True, check=True
+            )
             for image in ("rates", "growth", "hashes"):
                 self.assertGreater(pathlib.Path(folder, f"study_{image}.png").stat().st_size, 10000)
 

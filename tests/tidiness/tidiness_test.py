@@ -12,8 +12,10 @@ ROOT = pathlib.Path(sys.argv.pop()).resolve()
 
 # A folder may include from itself and from the folders named here.
 CORE = {"include", "util", "table"}
-ROCKSDB = {"engines/rocksdb/" + folder for folder in ["api", "base", "c", "levels", "plugin", "policy", "ranges",
-                                                      "statistics"]}
+ROCKSDB = {
+    "engines/rocksdb/" + folder
+    for folder in ["api", "base", "c", "levels", "plugin", "policy", "ranges", "statistics"]
+}
 ENGINES = CORE | ROCKSDB
 SHARED = CORE | {"shared_filters/include", "shared_filters/memory"}
 MAY_INCLUDE = {
@@ -25,7 +27,8 @@ MAY_INCLUDE = {
     "engines/rocksdb/statistics": CORE | {"engines/rocksdb/base"},
     "engines/rocksdb/levels": CORE | {"engines/rocksdb/base", "engines/rocksdb/statistics"},
     "engines/rocksdb/ranges": CORE | {"engines/rocksdb/base"},
-    "engines/rocksdb/policy": CORE | {"engines/rocksdb/" + folder for folder in ["base", "statistics", "levels"]},
+    "engines/rocksdb/policy": CORE
+    | {"engines/rocksdb/" + folder for folder in ["base", "statistics", "levels"]},
     "engines/rocksdb/api": CORE | ROCKSDB - {"engines/rocksdb/c", "engines/rocksdb/plugin"},
     "engines/rocksdb/c": CORE | ROCKSDB - {"engines/rocksdb/plugin"},
     "engines/rocksdb/plugin": CORE | ROCKSDB - {"engines/rocksdb/c"},
@@ -101,7 +104,9 @@ class Tidiness(unittest.TestCase):
         for here, text in files("*.h"):
             public = PUBLIC.match(here)
             guard = re.sub(r"[^A-Z0-9]", "_", PUBLIC.sub("", here).upper())
-            self.assertIn(f"#ifndef DELTABLOOM_{guard}_\n" if public else "#pragma once\n", text, here)
+            self.assertIn(
+                f"#ifndef DELTABLOOM_{guard}_\n" if public else "#pragma once\n", text, here
+            )
 
     def test_links_in_documents_lead_somewhere(self):
         for here, text in files("*.md"):

@@ -54,7 +54,8 @@ class Completion(unittest.TestCase):
         """What Bash offers for the last of the words."""
         script = (
             'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
-            '_deltabloom; printf "%s\\n" "${COMPREPLY[@]}"')
+            '_deltabloom; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
         result = run("bash", "-uc", script, "bash", str(TOOL_DIR / "deltabloom.bash"), *words)
         self.assertEqual(result.stderr, "")
         return result.stdout.split()
@@ -77,9 +78,18 @@ class Installed(unittest.TestCase):
     def test_program_pages_and_completion(self):
         with tempfile.TemporaryDirectory() as name:
             prefix = pathlib.Path(name)
-            run(str(CMAKE), "--install", str(BUILD_DIR), "--prefix", name,
-                "--component", "deltabloom_tools")
-            files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
+            run(
+                str(CMAKE),
+                "--install",
+                str(BUILD_DIR),
+                "--prefix",
+                name,
+                "--component",
+                "deltabloom_tools",
+            )
+            files = {
+                str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()
+            }
             expected = {"bin/deltabloom", "share/bash-completion/completions/deltabloom"}
             expected |= {f"share/man/man1/{page}" for page in PAGES}
             self.assertEqual(files, expected)

@@ -17,7 +17,11 @@ TOOL, PLUGIN, FAIL_CALL = sys.argv[1], preloadable(sys.argv[2]), preloadable(sys
 
 def contents(database):
     """What the command may change; a lock has no bytes."""
-    return {file.name: file.read_bytes() for file in database.iterdir() if file.is_file() and file.name != "LOCK"}
+    return {
+        file.name: file.read_bytes()
+        for file in database.iterdir()
+        if file.is_file() and file.name != "LOCK"
+    }
 
 
 class Faults(DatabaseTest):
@@ -25,10 +29,16 @@ class Faults(DatabaseTest):
 
     def setUp(self):
         # Two tables, in two levels; few calls, so that all can be tried.
-        self.original = self.database("bloomfilter:10", benchmarks="fillseq,compact,overwrite,flush", num=300)
+        self.original = self.database(
+            "bloomfilter:10", benchmarks="fillseq,compact,overwrite,flush", num=300
+        )
         edit_options(self.original, "filter_policy=.*", "filter_policy=deltabloom:10")
         # So that doctor reads the LOG.
-        edit_options(self.original, "cache_index_and_filter_blocks=false", "cache_index_and_filter_blocks=true")
+        edit_options(
+            self.original,
+            "cache_index_and_filter_blocks=false",
+            "cache_index_and_filter_blocks=true",
+        )
         self.tables = {file.name for file in self.original.glob("*.sst")}
         self.assertEqual(len(self.tables), 2)
         self.path = self.folder / "faults"
@@ -39,7 +49,14 @@ class Faults(DatabaseTest):
         shutil.rmtree(self.path, ignore_errors=True)
         shutil.copytree(self.original, self.path)
         self.log.unlink(missing_ok=True)
-        done = run(TOOL, *arguments, self.path, preload=FAIL_CALL, FAIL_CALL=str(call), FAIL_LOG=str(self.log))
+        done = run(
+            TOOL,
+            *arguments,
+            self.path,
+            preload=FAIL_CALL,
+            FAIL_CALL=str(call),
+            FAIL_LOG=str(self.log),
+        )
         failed = self.log.read_text() if self.log.exists() else None
         return done, contents(self.path), failed
 
@@ -75,7 +92,9 @@ class Faults(DatabaseTest):
         for command in ("doctor", "inspect", "verify", "refilter"):
             done = run("sh", "-c", 'exec "$@" > /dev/full', "sh", TOOL, command, self.original)
             self.assertNotEqual(done.returncode, 0, command)
-            self.assertIn("standard output: cannot be written: No space left on device", done.stderr)
+            self.assertIn(
+                "standard output: cannot be written: No space left on device", done.stderr
+            )
 
     def test_doctor(self):
         self.check("doctor", least=30)

@@ -41,14 +41,31 @@ class Refilter(DatabaseTest):
         self.assertEqual([table.read_bytes() for table in tables], before)
         self.assertEqual(list(database.glob("*.dbtmp")), [])
         # A program that "run" starts is limited in the same way.
-        limited = run("sh", "-c", 'ulimit -f 0; exec "$@"', "sh", TOOL, "run", "sh", "-c", "echo > file", cwd=database)
+        limited = run(
+            "sh",
+            "-c",
+            'ulimit -f 0; exec "$@"',
+            "sh",
+            TOOL,
+            "run",
+            "sh",
+            "-c",
+            "echo > file",
+            cwd=database,
+        )
         self.assertNotEqual(limited.returncode, 0)
 
     def test_attributes_of_a_table_stay(self):
         database, tables = self.two_tables()
         # Read and write for the owner, read for user 1 and the mask; then the
         # default of the directory, which tables without an ACL must not get.
-        entries = [(1, 6, 2**32 - 1), (2, 4, 1), (4, 0, 2**32 - 1), (16, 4, 2**32 - 1), (32, 0, 2**32 - 1)]
+        entries = [
+            (1, 6, 2**32 - 1),
+            (2, 4, 1),
+            (4, 0, 2**32 - 1),
+            (16, 4, 2**32 - 1),
+            (32, 0, 2**32 - 1),
+        ]
         acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
         wanted = {"user.deltabloom": b"\x00any", "system.posix_acl_access": acl}
         try:
@@ -75,10 +92,14 @@ class Refilter(DatabaseTest):
         (kept / tables[0].name).write_text("of another database")
         done = refilter(database, "--keep-old", kept)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("2 tables: 1 replaced, 0 without a gain, 0 left as they are, 1 failed", done.stdout)
+        self.assertIn(
+            "2 tables: 1 replaced, 0 without a gain, 0 left as they are, 1 failed", done.stdout
+        )
         self.assertNotIn("stopped", done.stdout)
-        self.assertEqual(done.stderr,
-                         f"{tables[0]}: {kept / tables[0].name}: cannot be linked to the table: File exists\n")
+        self.assertEqual(
+            done.stderr,
+            f"{tables[0]}: {kept / tables[0].name}: cannot be linked to the table: File exists\n",
+        )
         shutil.rmtree(kept)
 
     def test_a_line_names_a_table_once(self):
@@ -99,9 +120,14 @@ class Refilter(DatabaseTest):
         for uri, words in [
             ("", "expected a policy, found none"),
             (" ", "expected a policy, found none"),
-            ("id=deltabloom;bits_per_key=10;bits_per_key=20", "option 'bits_per_key' is given twice: use it once"),
+            (
+                "id=deltabloom;bits_per_key=10;bits_per_key=20",
+                "option 'bits_per_key' is given twice: use it once",
+            ),
         ]:
-            done = refilter(database, f"--filter={uri}" if uri else "--filter", *([] if uri else [""]))
+            done = refilter(
+                database, f"--filter={uri}" if uri else "--filter", *([] if uri else [""])
+            )
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(words, done.stderr)
 
