@@ -48,6 +48,7 @@ bool Prefixes::Parse(std::string_view body) {
     cut.size = LoadFixed32(part.data() + kCutSize * i + 4);
     std::string_view filter;
     if (!take(cut.size, &filter)) return false;
+    cut.usable = false;
     if (filter.size() < 2) continue;
     const auto last_byte = ByteAt(filter, filter.size() - 1);
     const LayoutRow* row = FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2);

@@ -24,6 +24,10 @@ inline constexpr size_t kCutSize = 8;  // in the table of cuts
 // A view. Any bytes are safe.
 class Prefixes {
  public:
+  // Leaves the cuts as they are: scans parse each table's filter anew, and to
+  // set all kMaxCuts takes as long as to parse.
+  Prefixes() {}
+
   // False, and nothing else may be called then, if the body breaks a rule.
   bool Parse(std::string_view body);
 
@@ -43,17 +47,17 @@ class Prefixes {
  private:
   struct CutFilter {
     Cut cut;
-    uint64_t size = 0;
-    bool usable = false;
-    ParsedFilter filter;
+    uint64_t size;
+    bool usable;
+    ParsedFilter filter;  // if usable
   };
 
   size_t least_size_ = 0;
   // What the first and the last key begin with, or all of them.
   std::string_view first_, last_;
   size_t cuts_count_ = 0;
-  size_t learned_ = 0;  // the first ones, which samples chose
-  std::array<CutFilter, kMaxCuts> cuts_;
+  size_t learned_ = 0;                    // the first ones, which samples chose
+  std::array<CutFilter, kMaxCuts> cuts_;  // the first cuts_count_
 };
 
 // What a body takes beside its cuts.

@@ -1,5 +1,6 @@
 #include "engines/rocksdb/ranges/iterator.h"
 
+#include <algorithm>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -28,9 +29,7 @@ void SetTableFilter(Field* field, const TableFilter* filter) {
   if constexpr (std::is_pointer_v<Field>) {
     *field = filter;
   } else {
-    *field = [filter](const TableProperties& table) {
-      return (*filter)(table);
-    };
+    *field = *filter;
   }
 }
 
@@ -63,26 +62,30 @@ class Bounds {
   // Those of the request and of `options`, whichever are narrower.
   Bounds(const ReadOptions& options, const ScanRequest& request)
       : comparator_(request.comparator),
-        lower_(Narrower(request.lower, options.iterate_lower_bound, 1)),
-        has_upper_(request.upper.has_value() ||
-                   options.iterate_upper_bound != nullptr) {
+        lower_(request.lower.data(), request.lower.size()) {
+    const Slice* const lower = options.iterate_lower_bound;
+    const Slice* const upper = options.iterate_upper_bound;
+    if (lower != nullptr && Compare(*lower, lower_) > 0) lower_ = *lower;
     if (request.upper.has_value()) {
-      upper_ = Narrower(*request.upper, options.iterate_upper_bound, -1);
-    } else if (has_upper_) {
-      upper_ = options.iterate_upper_bound->ToString();
+      upper_ = Slice(request.upper->data(), request.upper->size());
     }
-    lower_slice_ = lower_;
-    upper_slice_ = upper_;
+    if (upper != nullptr &&
+        (!upper_.has_value() || Compare(*upper, *upper_) < 0)) {
+      upper_ = *upper;
+    }
+    Keep();
   }
   Bounds(const Bounds&) = delete;
   Bounds& operator=(const Bounds&) = delete;
 
-  const Slice& lower() const { return lower_slice_; }
+  const Slice& lower() const { return lower_; }
   // Null: there is none.
-  const Slice* upper() const { return has_upper_ ? &upper_slice_ : nullptr; }
+  const Slice* upper() const { return upper_.has_value() ? &*upper_ : nullptr; }
 
   // Whether no key can be between them.
-  bool Empty() const { return has_upper_ && Compare(lower_, upper_) >= 0; }
+  bool Empty() const {
+    return upper_.has_value() && Compare(lower_, *upper_) >= 0;
+  }
 
   // Whether `key` is the lower bound or comes before it.
   bool IsAtFront(const Slice& key) const { return Compare(key, lower_) <= 0; }
@@ -92,19 +95,23 @@ class Bounds {
     return comparator_->CompareWithoutTimestamp(a, false, b, false);
   }
 
-  // `bound`, or `other` if that is larger (sign 1) or smaller (sign -1).
-  std::string Narrower(std::string_view bound, const Slice* other,
-                       int sign) const {
-    const Slice slice(bound.data(), bound.size());
-    return other != nullptr && sign * Compare(*other, slice) > 0
-               ? other->ToString()
-               : slice.ToString();
+  // Copies the bytes of both, in one allocation.
+  void Keep() {
+    const size_t lower_size = lower_.size();
+    const size_t upper_size = upper_.has_value() ? upper_->size() : 0;
+    bytes_.reset(new char[lower_size + upper_size]);
+    char* const upper_bytes =
+        std::copy_n(lower_.data(), lower_size, bytes_.get());
+    lower_ = Slice(bytes_.get(), lower_size);
+    if (!upper_.has_value()) return;
+    std::copy_n(upper_->data(), upper_size, upper_bytes);
+    upper_ = Slice(upper_bytes, upper_size);
   }
 
   const Comparator* const comparator_;
-  std::string lower_, upper_;
-  bool has_upper_;
-  Slice lower_slice_, upper_slice_;
+  std::unique_ptr<char[]> bytes_;
+  Slice lower_;
+  std::optional<Slice> upper_;
 };
 
 // Of bounds between which no key can be: unlike RocksDB's empty iterator it can

@@ -57,7 +57,10 @@ bool IsBytewiseOrder(std::string_view comparator) {
 }
 
 bool RangesState::OrderFits(const rocksdb::Comparator& order) const {
-  return options.transform != nullptr || IsBytewiseOrder(order.Name());
+  // The comparator of most, which each scan asks for, without its name.
+  return options.transform != nullptr ||
+         &order == rocksdb::BytewiseComparator() ||
+         IsBytewiseOrder(order.Name());
 }
 
 void RangesState::KeepMaxMemory(rocksdb::DB* db,

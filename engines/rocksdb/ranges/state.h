@@ -32,8 +32,9 @@ struct ParsedRangeOptions : RocksDBRangeOptions {
   const RegisteredTransform* transform = nullptr;  // null: "none"
 };
 
-// Counters, as in RocksDBRangeStatistics.
-struct RangeCounters {
+// Counters, as in RocksDBRangeStatistics. Those of scans, which are counted
+// when a scan ends, share a cache line, apart from what scans only read.
+struct alignas(64) RangeCounters {
   std::atomic<uint64_t> scans{0};
   std::atomic<uint64_t> empty_scans{0};
   std::atomic<uint64_t> tables{0};
@@ -67,13 +68,14 @@ struct RangesState {
   const std::string property_name;
   // Of new tables: those of the options, or as many as max_memory leaves.
   std::atomic<double> bits_per_key;
-  ScanSample sample;
-  EarlierCuts earlier_cuts;
-  RangeCounters counters;
   // The order of keys: that of the last AddTo; null: bytewise.
   std::atomic<const rocksdb::Comparator*> comparator{nullptr};
   // Whether the LOG says that RocksDB allows no table filter.
   std::atomic<bool> refusal_is_logged{false};
+  // What follows changes with each scan.
+  RangeCounters counters;
+  ScanSample sample;
+  EarlierCuts earlier_cuts;
 
  private:
   std::atomic<uint64_t> tables_at_last_estimate_{0};
