@@ -126,37 +126,120 @@ std::vector<Beginning> FindBeginnings(const std::vector<Sample>& samples,
   return beginnings;
 }
 
-// At [b] how many distinct prefixes the keys have with b bits from this
-// beginning on; beyond the end as many as at the end.
-std::vector<uint64_t> CountFrom(const KeyStore& keys, Beginning beginning) {
-  std::vector<uint64_t> counts;
-  if (beginning.first == 0) {
-    counts.push_back(1);
-    for (const uint64_t count : keys.SharedBits()) {
-      counts.push_back(counts.back() + count);
-    }
-    return counts;
+// At [b] how many distinct prefixes the keys have with b bits from a beginning
+// on; beyond the end as many as at the end.
+using PrefixCounts = std::vector<uint64_t>;
+
+PrefixCounts CountFromFirstBit(const KeyStore& keys) {
+  PrefixCounts counts{1};
+  for (const uint64_t count : keys.SharedBits()) {
+    counts.push_back(counts.back() + count);
   }
-  // At [b] the keys that share so many bits from the beginning on with the key
-  // before; at [0] those that do not share the beginning.
-  const Cut cut{beginning.first, beginning.second, 0};
-  counts.resize(1);
-  size_t begin = std::string_view::npos;
-  for (KeyStore::Cursor cursor(keys); cursor.Next();) {
-    const bool same_beginning = begin <= cursor.shared();
-    if (!same_beginning) begin = BeginOf(cut, cursor.key());
-    if (begin == std::string_view::npos) continue;
-    const size_t shared =
-        same_beginning ? cursor.shared_bits() - 8 * begin + 1 : 0;
-    if (counts.size() <= shared) counts.resize(shared + 1);
-    ++counts[shared];
-  }
-  std::partial_sum(counts.begin(), counts.end(), counts.begin());
   return counts;
 }
 
-uint64_t CountAt(const std::vector<uint64_t>& counts, size_t bits) {
+// Counts keys, which must come in order, by where they part from the key before
+// behind a delimiter.
+class DelimiterCounter {
+ public:
+  explicit DelimiterCounter(Beginning delimiter)
+      : cut_{delimiter.first, delimiter.second, 0}, counts_(1) {}
+
+  void Add(const KeyStore::Cursor& at) {
+    const bool same_beginning = begin_ <= at.shared();
+    if (!same_beginning) begin_ = BeginOf(cut_, at.key());
+    if (begin_ == std::string_view::npos) return;
+    const size_t shared =
+        same_beginning ? at.shared_bits() - 8 * begin_ + 1 : 0;
+    if (counts_.size() <= shared) counts_.resize(shared + 1);
+    ++counts_[shared];
+  }
+
+  PrefixCounts Get() const {
+    PrefixCounts counts(counts_.size());
+    std::partial_sum(counts_.begin(), counts_.end(), counts.begin());
+    return counts;
+  }
+
+ private:
+  const Cut cut_;
+  size_t begin_ = std::string_view::npos;  // in the key before
+  // At [b] the keys that share so many bits from the beginning on with the key
+  // before; at [0] those that do not share the beginning.
+  std::vector<uint64_t> counts_;
+};
+
+// The counts from each of these beginnings.
+std::vector<PrefixCounts> CountPrefixes(
+    const KeyStore& keys, const std::vector<Beginning>& beginnings) {
+  std::vector<DelimiterCounter> counters;
+  for (const Beginning& beginning : beginnings) {
+    if (beginning.first > 0) counters.emplace_back(beginning);
+  }
+  if (!counters.empty()) {
+    for (KeyStore::Cursor cursor(keys); cursor.Next();) {
+      for (DelimiterCounter& counter : counters) counter.Add(cursor);
+    }
+  }
+  std::vector<PrefixCounts> all;
+  auto counter = counters.begin();
+  for (const Beginning& beginning : beginnings) {
+    all.push_back(beginning.first == 0 ? CountFromFirstBit(keys)
+                                       : (counter++)->Get());
+  }
+  return all;
+}
+
+uint64_t CountAt(const PrefixCounts& counts, size_t bits) {
   return counts[std::min(bits, counts.size() - 1)];
+}
+
+// Appends the cuts from this beginning on that can reject some of the samples.
+void AddCandidates(Beginning beginning, const PrefixCounts& counts,
+                   const std::vector<Sample>& samples,
+                   const std::vector<Reach>& reaches,
+                   std::vector<Candidate>* candidates) {
+  Cut cut{beginning.first, beginning.second, 0};
+  // Where the cut begins in each sample, in bits; kNone if not in all of its
+  // keys.
+  constexpr size_t kNone = ~size_t{0};
+  std::vector<size_t> begins;
+  // The deepest cuts that apply to a sample, with one prefix and with several.
+  std::set<size_t> depths;
+  size_t least = kMaxCutBits;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const Reach& reach = reaches[i];
+    const std::string_view common =
+        std::string_view(samples[i].lower).substr(0, reach.common / 8);
+    const size_t begin = BeginOf(cut, common);
+    const bool is_none =
+        begin == std::string_view::npos || !reach.CanBeRejected();
+    begins.push_back(is_none ? kNone : 8 * begin);
+    if (is_none) continue;
+    if (reach.first <= reach.common) depths.insert(reach.common - 8 * begin);
+    depths.insert(reach.last() - 8 * begin);
+    least = std::min(least, std::max(reach.first, 8 * begin) - 8 * begin);
+  }
+  if (depths.empty()) return;
+  // And the last bytes before the keys have more prefixes.
+  const size_t most = *depths.rbegin();
+  for (size_t depth = (least + 7) / 8 * 8; depth < most; depth += 8) {
+    if (CountAt(counts, depth) < CountAt(counts, depth + 8)) {
+      depths.insert(depth);
+    }
+  }
+  for (const size_t depth : depths) {
+    const uint64_t prefixes = CountAt(counts, depth);
+    if (depth + cut.count == 0 || prefixes < kLeastPrefixes) continue;
+    cut.bits = static_cast<uint16_t>(depth);
+    Candidate& candidate = candidates->emplace_back();
+    candidate.cut = cut;
+    candidate.prefixes = prefixes;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      candidate.asks.push_back(
+          begins[i] == kNone ? 0 : reaches[i].AsksAt(begins[i] + depth));
+    }
+  }
 }
 
 }  // namespace
@@ -167,50 +250,11 @@ std::vector<Candidate> FindCandidates(const KeyStore& keys,
   for (const Sample& sample : samples) {
     reaches.emplace_back(sample, keys.LeastSize());
   }
+  const std::vector<Beginning> beginnings = FindBeginnings(samples, reaches);
+  const std::vector<PrefixCounts> counts = CountPrefixes(keys, beginnings);
   std::vector<Candidate> candidates;
-  for (const Beginning& beginning : FindBeginnings(samples, reaches)) {
-    const std::vector<uint64_t> counts = CountFrom(keys, beginning);
-    Cut cut{beginning.first, beginning.second, 0};
-    // Where the cut begins in each sample, in bits; kNone if not in all of its
-    // keys.
-    constexpr size_t kNone = ~size_t{0};
-    std::vector<size_t> begins;
-    // The deepest cuts that apply to a sample, with one prefix and with
-    // several.
-    std::set<size_t> depths;
-    size_t least = kMaxCutBits;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      const Reach& reach = reaches[i];
-      const std::string_view common =
-          std::string_view(samples[i].lower).substr(0, reach.common / 8);
-      const size_t begin = BeginOf(cut, common);
-      const bool is_none =
-          begin == std::string_view::npos || !reach.CanBeRejected();
-      begins.push_back(is_none ? kNone : 8 * begin);
-      if (is_none) continue;
-      if (reach.first <= reach.common) depths.insert(reach.common - 8 * begin);
-      depths.insert(reach.last() - 8 * begin);
-      least = std::min(least, std::max(reach.first, 8 * begin) - 8 * begin);
-    }
-    if (depths.empty()) continue;
-    // And the last bytes before the keys have more prefixes.
-    const size_t most = *depths.rbegin();
-    for (size_t depth = (least + 7) / 8 * 8; depth < most; depth += 8) {
-      if (CountAt(counts, depth) < CountAt(counts, depth + 8)) {
-        depths.insert(depth);
-      }
-    }
-    for (const size_t depth : depths) {
-      const uint64_t prefixes = CountAt(counts, depth);
-      if (depth + cut.count == 0 || prefixes < kLeastPrefixes) continue;
-      cut.bits = static_cast<uint16_t>(depth);
-      Candidate candidate{cut, prefixes, {}};
-      for (size_t i = 0; i < samples.size(); ++i) {
-        candidate.asks.push_back(
-            begins[i] == kNone ? 0 : reaches[i].AsksAt(begins[i] + depth));
-      }
-      candidates.push_back(std::move(candidate));
-    }
+  for (size_t i = 0; i < beginnings.size(); ++i) {
+    AddCandidates(beginnings[i], counts[i], samples, reaches, &candidates);
   }
   return candidates;
 }
@@ -218,10 +262,14 @@ std::vector<Candidate> FindCandidates(const KeyStore& keys,
 std::vector<Candidate> FixedCandidates(const KeyStore& keys,
                                        const std::vector<Cut>& cuts) {
   std::vector<Candidate> candidates;
-  for (const Cut& cut : cuts) {
-    const uint64_t prefixes =
-        CountAt(CountFrom(keys, {cut.count, cut.byte}), cut.bits);
-    if (prefixes >= kLeastPrefixes) candidates.push_back({cut, prefixes, {}});
+  std::vector<Beginning> beginnings;
+  for (const Cut& cut : cuts) beginnings.emplace_back(cut.count, cut.byte);
+  const std::vector<PrefixCounts> counts = CountPrefixes(keys, beginnings);
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    const uint64_t prefixes = CountAt(counts[i], cuts[i].bits);
+    if (prefixes >= kLeastPrefixes) {
+      candidates.push_back({cuts[i], prefixes, {}});
+    }
   }
   return candidates;
 }

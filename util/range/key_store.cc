@@ -6,10 +6,9 @@ namespace deltabloom::internal::range {
 namespace {
 
 constexpr size_t kChunkSize = 64 << 10;
-constexpr size_t kRecordHeader = 4;
 // No record begins after this, so that Cursor can read whole steps.
 constexpr size_t kLastRecordAt =
-    kChunkSize - kRecordHeader - kMaxCutBytes - KeyStore::kStep;
+    kChunkSize - KeyStore::kRecordHeader - kMaxCutBytes - KeyStore::kStep;
 
 }  // namespace
 
@@ -90,26 +89,11 @@ size_t KeyStore::MemorySize() const {
          chunks_.size() * kChunkSize;
 }
 
-bool KeyStore::Cursor::Next() {
-  if (chunk_ == store_->chunks_.size()) return false;
-  const Chunk& chunk = store_->chunks_[chunk_];
-  const char* const record = &chunk.bytes[at_];
-  shared_ = LoadFixed32(record) & 0xffff;
-  const size_t rest = LoadFixed32(record) >> 16;
-  const char* const bytes = record + kRecordHeader;
-  const auto different = static_cast<unsigned char>(
-      shared_ < size_ && rest > 0 ? key_[shared_] ^ *bytes : 0xff);
-  shared_bits_ = static_cast<unsigned>(8 * shared_) +
-                 static_cast<unsigned>(__builtin_clz(different)) - 24;
-  for (size_t i = 0; i < rest; i += kStep) {
-    std::memcpy(key_ + shared_ + i, bytes + i, kStep);
-  }
-  size_ = shared_ + rest;
-  at_ += kRecordHeader + rest;
-  if (at_ == chunk.size) {
-    ++chunk_;
-    at_ = 0;
-  }
+bool KeyStore::Cursor::NextChunk() {
+  if (chunks_read_ == store_.chunks_.size()) return false;
+  const Chunk& chunk = store_.chunks_[chunks_read_++];
+  at_ = chunk.bytes.get();
+  end_ = at_ + chunk.size;
   return true;
 }
 

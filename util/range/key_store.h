@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,7 @@ class KeyStore {
   // For keys of one size up to this the bytes at each place are known, too.
   static constexpr size_t kMaxWidth = 255;
   static constexpr size_t kStep = 32;  // bytes copied at a time
+  static constexpr size_t kRecordHeader = 4;
 
   // Equal neighbours count once. False if the key is smaller than the last,
   // with which it has `shared` bytes in common.
@@ -81,7 +83,7 @@ class KeyStore {
   // Reads what is kept, from the first key on.
   class Cursor {
    public:
-    explicit Cursor(const KeyStore& store) : store_(&store) {}
+    explicit Cursor(const KeyStore& store) : store_(store) {}
     bool Next();
     std::string_view key() const { return {key_, size_}; }
     // Bytes that it shares with the previous one, and bits.
@@ -89,9 +91,12 @@ class KeyStore {
     unsigned shared_bits() const { return shared_bits_; }
 
    private:
-    const KeyStore* store_;
-    size_t chunk_ = 0;
-    size_t at_ = 0;
+    bool NextChunk();
+
+    const KeyStore& store_;
+    size_t chunks_read_ = 0;
+    const char* at_ = nullptr;   // the next record
+    const char* end_ = nullptr;  // of the chunk
     size_t size_ = 0;
     size_t shared_ = 0;
     unsigned shared_bits_ = 0;
@@ -119,5 +124,25 @@ class KeyStore {
   size_t least_size_ = ~size_t{0};
   std::vector<uint64_t> shared_bits_;
 };
+
+// Inline, as building reads all keys several times.
+inline bool KeyStore::Cursor::Next() {
+  if (at_ == end_ && !NextChunk()) return false;
+  const uint32_t header = LoadFixed32(at_);
+  const char* const bytes = at_ + kRecordHeader;
+  const size_t rest = header >> 16;
+  shared_ = header & 0xffff;
+  const auto different = static_cast<unsigned char>(
+      shared_ < size_ && rest > 0 ? key_[shared_] ^ *bytes : 0xff);
+  shared_bits_ = static_cast<unsigned>(8 * shared_) +
+                 static_cast<unsigned>(__builtin_clz(different)) - 24;
+  char* const to = key_ + shared_;
+  for (size_t i = 0; i < rest; i += kStep) {
+    std::memcpy(to + i, bytes + i, kStep);
+  }
+  size_ = shared_ + rest;
+  at_ = bytes + rest;
+  return true;
+}
 
 }  // namespace deltabloom::internal::range
