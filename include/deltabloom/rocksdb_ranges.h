@@ -55,16 +55,17 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
   // 2 are left. Legal: 1 or more.
   uint64_t max_table_bytes = uint64_t{16} << 20;
 
-  // The most bytes of the properties of all tables of the column family. Once
-  // its keys times bits_per_key exceed them (some 170 bytes per table are not
-  // counted), new tables get fewer bits per key,
-  // or none, and the LOG says so. RocksDB's estimate of the number of keys
-  // counts, which the first form of NewIterator asks for. Legal: 1 or more.
+  // The most bytes of the properties of all tables of the column family, with
+  // the 170 bytes that RocksDB takes to keep each. Once its keys times
+  // bits_per_key exceed them, new tables get fewer bits per key, or none, and
+  // the LOG says so. RocksDB's estimate of the number of keys counts, which the
+  // first form of NewIterator asks for. Legal: 1 or more.
   uint64_t max_memory = kUnlimited;
 
   // The most temporary memory for building the filter of one table; one that
   // needs more gets none. 0: unlimited. A key takes some 26 bytes and those
-  // that it does not share with the key before.
+  // that it does not share with the key before, which are kept in steps of
+  // 64 KiB: with less than that no table gets a filter.
   uint64_t max_build_bytes = 0;
 
   // "none", or a key transform (key_transform.h) that maps the order of the

@@ -426,17 +426,6 @@ bool AreNumbers(const KeyStore& keys) {
          keys.DigitsOfKeys().Count();
 }
 
-bool AreComposite(const KeyStore& keys) {
-  bool varied = false, constant = false;
-  for (size_t i = 0; i < keys.Width(); ++i) {
-    const bool varies = keys.Least()[i] != keys.Most()[i];
-    if (varies && constant) return true;
-    varied = varied || varies;
-    constant = varied && !varies;
-  }
-  return false;
-}
-
 NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
                         uint64_t range_length) {
   NumbersPlan plan;

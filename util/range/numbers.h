@@ -79,9 +79,6 @@ class Numbers {
 };
 
 bool AreNumbers(const KeyStore& keys);
-// Whether bytes that differ from key to key lie on both sides of constant ones,
-// as in several integers in a row.
-bool AreComposite(const KeyStore& keys);
 
 struct NumbersPlan {
   CodesShape shape;  // without buckets: the keys do not fit

@@ -1,6 +1,7 @@
 #include "engines/rocksdb/ranges/state.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "engines/rocksdb/base/options.h"
 #include "rocksdb/comparator.h"
@@ -11,6 +12,24 @@ namespace deltabloom {
 namespace {
 
 constexpr char kNone[] = "none";
+
+// A property is a node of a std::map with two strings, of 96 bytes, whose name
+// and value have allocations of their own, beside what allocations take.
+constexpr uint64_t kBytesBesideProperty = 170;
+
+// The tables of the family; level by level, as RocksDB counts them.
+uint64_t CountTables(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
+  uint64_t tables = 0;
+  for (int level = 0; level < db->NumberLevels(family); ++level) {
+    std::string count;
+    db->GetProperty(
+        family,
+        rocksdb::DB::Properties::kNumFilesAtLevelPrefix + std::to_string(level),
+        &count);
+    tables += std::strtoull(count.c_str(), nullptr, 10);
+  }
+  return tables;
+}
 
 }  // namespace
 
@@ -75,7 +94,10 @@ void RangesState::KeepMaxMemory(rocksdb::DB* db,
                           &keys)) {
     return;
   }
-  const double bits_that_fit = 8 * static_cast<double>(options.max_memory) /
+  const uint64_t beside = kBytesBesideProperty * CountTables(db, family);
+  const uint64_t bytes =
+      options.max_memory - std::min(beside, options.max_memory);
+  const double bits_that_fit = 8 * static_cast<double>(bytes) /
                                static_cast<double>(std::max<uint64_t>(keys, 1));
   const double bits = std::min(options.bits_per_key, bits_that_fit);
   const double before = bits_per_key.exchange(bits);
