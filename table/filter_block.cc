@@ -134,8 +134,8 @@ bool FilterBlockReader::KeyMayMatch(uint64_t block_offset,
 
   const std::string_view filter(block_.data() + start, limit - start);
   if (filter.empty()) return false;
-  // Too short for a filter, or the builder's "no filter": the policy might
-  // misread either.
+  // The filter is too short, or it is the builder's "no filter". The policy
+  // might misread either.
   if (filter.size() < kNoFilter.size() || filter == kNoFilter) return true;
   return policy_->KeyMayMatch(key, filter);
 }

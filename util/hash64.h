@@ -89,7 +89,7 @@ inline uint64_t Hash64Medium(const char* data, size_t size,
   return Hash64Finish(x.low ^ y.high, x.high ^ y.low, size);
 }
 
-// More than 32 bytes.
+// For keys of more than 32 bytes.
 inline uint64_t Hash64Long(const char* data, size_t size,
                            uint64_t kept = ~uint64_t{0}) {
   Pair64 x{kHash64Lanes[0], kHash64Lanes[1]};

@@ -65,7 +65,7 @@ class HashList {
     size_t capacity;  // hashes
   };
 
-  // Apart, so that Add needs few registers.
+  // Kept out of Add, so that Add needs few registers.
   __attribute__((noinline)) void AddChunk() {
     // A thirty-second of the list, so that the unused part is always small.
     const size_t bytes =

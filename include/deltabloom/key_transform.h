@@ -20,7 +20,7 @@ namespace deltabloom {
 // Memory for the result of a transform that is not a part of the key.
 class KeyScratch {
  public:
-  // At least `size` bytes with any content, valid until the next call.
+  // Returns at least `size` bytes with any content, valid until the next call.
   char* Reserve(size_t size) {
     if (size <= sizeof(small_)) return small_;
     if (size > large_size_) {

@@ -38,7 +38,7 @@ enum class RocksDBCompatibility : uint8_t {
   kOwn,
 };
 
-// How bits are distributed over tables.
+// The distribution of bits over tables.
 enum class RocksDBAllocation : uint8_t {
   // All tables get bits_per_key.
   kUniform,

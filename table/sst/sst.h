@@ -1,5 +1,5 @@
-// From the footer of a table file through its metaindex to its filters
-// (docs/format.md, chapter "Filters inside an SST"): tables of LevelDB, and
+// Finds the filters of a table file, from its footer through its metaindex
+// (docs/format.md, chapter "Filters inside an SST"): for tables of LevelDB, and
 // block-based tables of RocksDB with format_version 0 to 7. Uses neither
 // engine.
 //

@@ -119,7 +119,7 @@ void SetAlwaysMatch(ParsedFilter* parsed) { SetLookup(kAlways<true>, parsed); }
 void SetNeverMatch(ParsedFilter* parsed) { SetLookup(kAlways<false>, parsed); }
 
 bool ValidBitsPerKey(double bits_per_key) {
-  // Written so that NaN fails.
+  // NaN fails this comparison.
   return bits_per_key >= 0 && bits_per_key <= kMaxBitsPerKey;
 }
 

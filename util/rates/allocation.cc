@@ -102,8 +102,8 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
     return TotalAt(curve, bits_at, runs, price) <= budget;
   };
   if (affordable(0)) return {0, 0};
-  // In binary logarithms, as prices span hundreds of powers of two; from about
-  // what all keys would pay in one run.
+  // Prices are binary logarithms, as they span hundreds of powers of two. The
+  // search starts from about what all keys would pay in one run.
   const double keys = KeysOf(runs);
   double low = std::clamp(-budget / keys - std::log2(keys), -1e3, 1e3);
   double high = low;
@@ -170,7 +170,8 @@ double RateCurve::BestBitsAtSlope(double slope) const {
 }
 
 double RateCurve::BitsAtSlope(double slope) const {
-  // At one end of the octave there is no filter, or nothing more to gain.
+  // No mean is taken if there is no filter at one end of the octave, or nothing
+  // more to gain at the other.
   const double middle = std::log2(slope);
   if (hull_.size() == 1 || !(middle + 1 < hull_[1].slope) ||
       !(middle - 1 > hull_.back().slope)) {
@@ -235,8 +236,8 @@ Allocation AllocateForRates(const RateCurve& curve,
                             const std::vector<SortedRun>& runs, double rates) {
   const Allocation none = UniformBits(curve, runs, 0);
   if (!(none.rates > rates) || KeysOf(runs) == 0) return none;
-  // More bits never have a higher sum on the hull, on which a budget is spent
-  // except for its last step.
+  // On the hull, more bits never have a higher sum of rates. A budget is spent
+  // on the hull, except for its last step.
   double low = 0;
   double high = 0;
   for (const SortedRun& run : runs) {

@@ -84,8 +84,8 @@ class RateCurve {
 // One sorted run or several, all with the same bits per key.
 struct SortedRun {
   double keys = 0;
-  // How many of its filters a lookup queries: 1 for a run over the whole key
-  // space, less for a part of one, 5 for five runs.
+  // The number of its filters that a lookup queries: 1 for a run over the whole
+  // key space, less for a part of one, 5 for five runs.
   double weight = 1;
   // The rates of its filters; null: the curve given to the functions below.
   const RateCurve* curve = nullptr;

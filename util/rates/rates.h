@@ -43,14 +43,15 @@ double KeysFromSetBits(double m, double set_bits, double k);
 // rate.
 double HashCollisionRate(double n, unsigned hash_bits);
 
-// All probes of a key in one of many blocks of `block_bits` bits: the keys of a
-// block are Poisson distributed (Putze, Sanders, Singler: "Cache-, Hash- and
-// Space-Efficient Bloom Filters", 2007), and the number of set bits varies by
-// its second moment. 0 for no keys.
+// The rate of a filter whose probes of a key are all in one of many blocks of
+// `block_bits` bits: the keys of a block are Poisson distributed (Putze,
+// Sanders, Singler: "Cache-, Hash- and Space-Efficient Bloom Filters", 2007),
+// and the number of set bits varies by its second moment. 0 for no keys.
 double BlockedBloomRate(double block_bits, double keys_per_block, double k);
 
-// A key starts in one of many blocks of rows, and a row keeps `columns` bits of
-// its fingerprint, or one bit less in a share `narrow` of the blocks.
+// The rate of a filter in which a key starts in one of many blocks of rows, and
+// a row keeps `columns` bits of its fingerprint, or one bit less in a share
+// `narrow` of the blocks.
 double RibbonRate(double columns, double narrow);
 
 // RocksDB's Bloom filter since 6.6 (format_version 5): cache lines of 512 bits

@@ -52,7 +52,7 @@ double RateForMillibits(const LayoutRow* row, uint64_t keys,
 }
 
 bool ValidRate(double rate) {
-  // Written so that NaN fails.
+  // NaN fails this comparison.
   return rate >= 1e-9 && rate < 1;
 }
 

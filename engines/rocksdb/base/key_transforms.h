@@ -53,7 +53,7 @@ class KeyMapping {
   // Returns the mapping as the trailer of a filter describes it.
   const HashedKeys& keys() const { return keys_; }
 
-  // Where Map puts what is not part of the key.
+  // The memory for what Map returns if that is not a part of the key.
   struct Space {
     KeyScratch transformed;
     char seeded[kSeededKeySize];

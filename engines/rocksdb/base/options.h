@@ -63,8 +63,7 @@ struct PolicyOption {
   std::string Refuse(std::string_view text) const;
 };
 
-// In the order in which they are printed. A URI sets the first three by their
-// place.
+// Options are printed in this order. A URI sets the first three by their place.
 extern const PolicyOption kPolicyOptions[16];
 
 using OptionMap = std::unordered_map<std::string, std::string>;
@@ -88,7 +87,7 @@ std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
 // being optional; an empty text stands for the defaults.
 std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options);
 
-// All options: "bits_per_key=9.9 layout=classic allocation=uniform ...".
+// Prints all options: "bits_per_key=9.9 layout=classic allocation=uniform ...".
 std::string PrintPolicyOptions(const PolicyOptions& options);
 
 }  // namespace deltabloom::internal

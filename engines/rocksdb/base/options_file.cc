@@ -6,7 +6,7 @@
 namespace deltabloom::internal {
 namespace {
 
-// Up to a '#' without a backslash before it, as RocksDB reads it.
+// Cuts the line at a '#' without a backslash before it, as RocksDB does.
 std::string_view WithoutComment(std::string_view line) {
   for (size_t at = line.find('#'); at != std::string_view::npos;
        at = line.find('#', at + 1)) {

@@ -7,8 +7,8 @@
 namespace deltabloom::internal {
 namespace {
 
-// With filter_memory, the share of it that tables are given: the rest is for
-// tables that are written before the last run is next rewritten.
+// Tables are given this share of filter_memory. The rest is for tables that are
+// written before the last run is next rewritten.
 constexpr double kPlannedMemory = 0.97;
 
 }  // namespace

@@ -19,7 +19,7 @@ struct Memory {
   double bits = 0;       // of their filters
   double other_bits = 0;
 
-  // What the families with filter_memory have together, in bits.
+  // Returns the bits that the families with filter_memory share.
   double Shared() const { return 8 * static_cast<double>(asked) - other_bits; }
 };
 

@@ -11,7 +11,8 @@
 
 namespace deltabloom::internal {
 
-// How much compactions let the levels hold, as far as it is known.
+// The sizes up to which compactions let the levels grow, as far as they are
+// known.
 struct TreeLimits {
   double level0_files = 0;  // that start a compaction; 0: unknown
   double base = 0;          // keys, or bytes, of the first level below it

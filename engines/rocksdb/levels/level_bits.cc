@@ -21,8 +21,8 @@ constexpr double kFewKeys = 1.0 / 1500;
 
 constexpr double kLoggedChange = 0.5;  // of bits per key; more is logged
 
-// With more entries in DatabaseTrees::origins the first by name are dropped:
-// most are of tables that RocksDB gave up without an event.
+// If DatabaseTrees::origins has more entries, the first ones by name are
+// dropped. Most of them belong to tables that RocksDB gave up without an event.
 constexpr size_t kMaxOrigins = 10'000;
 
 BitsGoal GoalOf(const PolicyOptions& options) {
@@ -88,8 +88,8 @@ LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
   const TableBits given = tree.BitsFor(table, all.curve);
   const RunBits filter = all.curve.At(given.bits_per_key);
   if (layout == Layout::kAuto && table.level == 0 && given.share < kFewKeys) {
-    // Where its rate falls as much with one bit more: rates of the best layout
-    // halve with each bit.
+    // local gets the bits at which one bit more lowers its rate as much as it
+    // lowers the rate of the best layout, which halves with each bit.
     const double slope = std::log(2) * filter.rate;
     const double bits = CurveOf(Layout::kLocal).curve.BitsAtSlope(slope);
     return {FindLayout(Layout::kLocal, Hash::kMurmurHash2),

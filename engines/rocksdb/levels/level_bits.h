@@ -17,7 +17,7 @@ namespace deltabloom::internal {
 struct LevelBits {
   const LayoutRow* layout = nullptr;
   uint32_t millibits_per_key = 0;
-  // If not 0, the rate of the filter, from which its bits follow.
+  // The rate of the filter, from which its bits follow; 0 if unset.
   double false_positive_rate = 0;
 };
 
@@ -44,9 +44,10 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
 LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
                       Layout layout);
 
-// The same with the target that the options give the tree, which is
-// *family->bits, one of *trees. The layout is null if the tree is empty and
-// bits follow from a rate. Sets *problem if filter_memory cannot be kept.
+// Returns the bits of the table under the target that the options give the
+// tree, which is *family->bits, one of *trees. The layout is null if the tree
+// is empty and bits follow from a rate. Sets *problem if filter_memory cannot
+// be kept.
 LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
                      DatabaseTrees* trees, FamilyTree* family,
                      std::string* problem);

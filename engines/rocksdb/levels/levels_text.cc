@@ -1,4 +1,4 @@
-// What is known of the trees of a process, as JSON and for Prometheus.
+// Prints what is known of the trees of a process, as JSON and for Prometheus.
 #include <mutex>
 #include <string>
 #include <string_view>

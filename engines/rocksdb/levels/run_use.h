@@ -1,5 +1,6 @@
-// How many lookups query the runs of a tree for keys that they do not hold: the
-// weights of runs, from the statistics of policies.
+// Measures the share of lookups that query each run of a tree for keys that it
+// does not hold. These shares are the weights of runs; they come from the
+// statistics of policies.
 #pragma once
 
 #include <map>
@@ -20,7 +21,7 @@ struct OriginLookups {
 // Measures the weights of TreeBits::SetUse(). Not thread-safe.
 class RunUseCounter {
  public:
-  // Fewer lookups say nothing: then runs count alike.
+  // Fewer lookups are not enough to measure weights: all runs then count alike.
   static constexpr double kLeastLookups = 10'000;
   // The number of lookups after which earlier ones count half.
   static constexpr double kHalfLife = 1'000'000;
@@ -33,14 +34,15 @@ class RunUseCounter {
   void Update(const std::shared_ptr<PolicyStatistics>& source,
               const std::map<int, double>& weights);
 
-  // The same for given lookups, by origin. Those of kUnknownOrigin are of
-  // tables that were written elsewhere, which count as the last run.
+  // Does what Update() does, for given lookups by origin. Lookups of
+  // kUnknownOrigin are of tables that were written elsewhere, which count as
+  // the last run.
   void Count(std::map<int, OriginLookups> lookups,
              const std::map<int, double>& weights);
 
   // Empty as long as there are too few lookups.
   const RunUse& use() const { return use_; }
-  // Those that count, as far as they are not forgotten.
+  // The lookups that count; older ones are partly forgotten.
   double lookups() const { return lookups_; }
 
  private:

@@ -14,8 +14,8 @@ namespace {
 // 10 (docs/measurements.md).
 constexpr double kMostExcess = 0.03;
 
-// The same where whole runs are written: with 0.03 lookups had 1.2 times the
-// false positives on 13 loads of 100,000 keys.
+// The same limit in trees where whole runs are written. With 0.03 lookups had
+// 1.2 times the false positives on 13 loads of 100,000 keys.
 constexpr double kMostExcessOfRuns = 0.05;
 
 // A run that fewer lookups than this query for keys that it does not hold needs
@@ -102,7 +102,8 @@ double TreeBits::MostBits(const NewTable& table, double free,
   }
   const double replaced =
       job->read.FilterBits(bits_of_unknown) / job->read.keys;
-  // What DB::CompactFiles replaces may have less than its level.
+  // The filters that DB::CompactFiles replaces may have fewer bits than their
+  // level.
   if (job->silent && free < 0) return replaced + kExcessWeight * free / keys_;
   const double keys_left = job->read.keys - job->written.keys;
   return replaced + (keys_left > 0 ? std::max(free, 0.0) / keys_left : 0);
@@ -123,10 +124,10 @@ double TreeBits::FreeBits(const NewTable& table) const {
   return average_ * (1 + kMostExcess) * keys - bits;
 }
 
-// Where a compaction writes a whole run, as universal ones do, sizes of later
-// runs cannot be predicted. So no run has less than the average, and a smaller
-// one than the largest may have half of what is free: the next, smaller one
-// gets half of the rest.
+// Gives bits to a table of a whole run, as universal compactions write them.
+// The sizes of later runs cannot be predicted there. So no run has less than
+// the average, and a run that is smaller than the largest may have half of the
+// bits that are free: the next, smaller run gets half of the rest.
 TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                                    const RateCurve& curve) const {
   const bool needed = IsNeeded(table.Origin());

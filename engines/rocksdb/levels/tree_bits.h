@@ -23,12 +23,13 @@
 
 namespace deltabloom::internal {
 
-// By origin, the share of lookups that query a run for keys that it does not
-// hold; 1 for origins without a value.
+// The share of lookups that query a run for keys that it does not hold, by
+// origin; 1 for origins without a value.
 using RunUse = std::map<int, double>;
 
-// What a table was written for: a level, 0 for flushes, or one of these. A
-// table is bottommost if there was no older data of its key range below it.
+// The origin of a table: the level that it was written for (0 for flushes), or
+// one of these. A table is bottommost if there was no older data of its key
+// range below it.
 inline constexpr int kUnknownOrigin = -1;
 inline constexpr int kBottommost = 1 << 20;
 
@@ -102,7 +103,7 @@ struct TableBits {
   double share = 1;  // keys of its run / keys of the tree
 };
 
-// What the average bits per key come from.
+// The option from which the average bits per key follow.
 enum class BitsGoal {
   kAverage,  // bits_per_key: filters on disk keep it
   kTotal,    // filter_memory: filters on disk keep the total instead
@@ -143,7 +144,8 @@ class TreeBits {
 
   // Weights, and the least bits per key of a run while there are any.
   void SetUse(const RunUse& use, double min_bits);
-  // How many filters of each origin a lookup asks if no run has its key.
+  // Returns how many filters of each origin a lookup queries if no run has its
+  // key.
   std::map<int, double> Weights() const;
 
   // Set before BitsFor() is called.
@@ -189,7 +191,7 @@ class TreeBits {
  private:
   void Count(uint64_t number, const File& file, bool add);
   double UseOf(int origin) const;
-  // Whether lookups need the filters of its runs.
+  // Returns whether lookups need the filters of the runs of this origin.
   bool IsNeeded(int origin) const;
   // The least bits per key of a run that lookups do not need.
   double LeastBits() const;

@@ -211,7 +211,8 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
     FamilyTree& family = kept[metadata.name];
     family = std::move(trees->families[metadata.name]);
-    // Where nothing is known of the family, as in the database.
+    // If nothing is known of the family, its keys are as large as those of the
+    // database.
     double of_bytes = known_bytes / known_keys;
     double of_keys = 1;
     AddKnown(metadata, family.bits, &of_bytes, &of_keys);

@@ -20,14 +20,15 @@
 
 namespace deltabloom::internal {
 
-// How large compactions let the levels of each column family grow, in bytes.
+// The sizes in bytes up to which compactions let the levels of each column
+// family grow.
 using LimitsByFamily = std::map<std::string, TreeLimits>;
 
 // Reads them from the text of an OPTIONS file. Lines that are not understood
 // are ignored.
 LimitsByFamily ParseLimits(std::string_view options);
 
-// What the last table of an origin got.
+// The last table of an origin.
 struct LastTable {
   const char* layout = nullptr;
   double bits_per_key = 0;
@@ -66,14 +67,16 @@ struct DatabaseTrees {
   std::map<std::string, FamilyTree> families;
   std::unordered_map<int, Compaction> jobs;
   std::map<std::string, int> origins;  // of tables being written, by path
-  // With filter_memory: per key of filters of unknown size; 0: not set yet.
+  // With filter_memory: the bits per key that filters of unknown size count
+  // with; 0: not set yet.
   double bits_from_before = 0;
-  // Without events, as by DB::CompactFiles; the next event reads the tree.
+  // The tree changed without events, as by DB::CompactFiles; the next event
+  // reads it.
   bool changed_silently = false;
   std::string memory_problem;  // of filter_memory, as in the LOG
 };
 
-// Made if necessary.
+// Makes the trees if necessary.
 std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
                                        const void* default_family);
 // Null if the database has none.
@@ -98,11 +101,11 @@ std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family);
 // A listener, without a state of its own: any number may listen to a database.
 // Nothing throws into RocksDB. Throws std::bad_alloc.
 std::unique_ptr<rocksdb::EventListener> NewTreeListener();
-// Whether this process has made one.
+// Returns whether this process has made a listener.
 bool TreeListenerWasMade();
-// What the listener knows of a database after its first event.
+// Reads what the listener would know of a database after its first event.
 void ReadTree(rocksdb::DB* db);
-// Whether one of them is such a listener.
+// Returns whether one of them is a listener of NewTreeListener().
 bool HasTreeListener(
     const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners);
 

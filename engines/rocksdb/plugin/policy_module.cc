@@ -158,8 +158,8 @@ class StatisticsFile {
     }
   }
 
-  // At the end of the program. Prometheus would take a file that stays for a
-  // process that runs.
+  // Called at the end of the program. If the file stayed, Prometheus would take
+  // it for one of a process that still runs.
   void WriteLast() {
     if (!is_of_process_) return Write();
     if (!CountsInThisProcess()) return;

@@ -38,7 +38,7 @@ uint32_t MillibitsWithin(uint64_t payload_limit, const LayoutRow& layout,
   return low;
 }
 
-// What RocksDB keeps after a filter in its block cache.
+// RocksDB keeps the trailer of a block after a filter in its block cache.
 constexpr uint64_t kBlockTrailerSize = 5;
 constexpr double kBalanceUnit = 4294967296.0;  // 2^32
 
@@ -114,7 +114,8 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
     // beyond the size that was requested.
     const std::unique_ptr<char[]> probe(new char[wanted]);
     const uint64_t usable = malloc_usable_size(probe.get());
-    // More than a third above would buy little accuracy for its bytes on disk.
+    // A filter that is larger by more than a third would gain little accuracy
+    // for its bytes on disk.
     if (usable > wanted && usable - usable / 4 <= wanted) {
       buffer.plan.layout->grow(
           &buffer.plan,

@@ -97,7 +97,7 @@ struct Extras {
   FilterKind kind;  // as it is counted
 };
 
-// In place of an OpenFilter.
+// Takes the place of an OpenFilter if nothing is counted.
 struct None {
   template <typename... Args>
   explicit None(const Args&...) {}

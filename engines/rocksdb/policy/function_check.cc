@@ -148,7 +148,8 @@ Function FirstWrongFunction(FilterBitsBuilder* builder) {
 // FirstWrongFunction() has found none.
 const char* FirstWrongResult(FilterBitsBuilder* builder,
                              const rocksdb::FilterPolicy& policy) {
-  // More bytes than keys: ApproximateNumEntries would return fewer.
+  // The space has more bytes than keys; ApproximateNumEntries would return
+  // fewer.
   const size_t space = builder->CalculateSpace(1000);
   if (space <= 1000 || space > 4000) return kNames[kCalculateSpace];
   const size_t entries = builder->ApproximateNumEntries(space);

@@ -134,7 +134,7 @@ struct LiveOptions {
   // once the policy is in use.
   std::string error;
   std::string ignored;
-  // From now on an error has no effect but its Status.
+  // True once the policy is in use: an error then has no effect but its Status.
   std::atomic<bool> in_use{false};
 };
 
@@ -202,8 +202,9 @@ bool HasHashIndex(const ColumnFamilyOptions& family) {
   return table != nullptr && table->index_type == Table::kHashSearch;
 }
 
-// Where RocksDB itself hashes the bytes of keys, it does not find keys that are
-// equal but differ in bytes, whatever filters do.
+// Returns what conflicts with a key transform. Where RocksDB itself hashes the
+// bytes of keys, it does not find keys that are equal but differ in bytes,
+// whatever filters do.
 std::string TransformConflict(const ColumnFamilyOptions& family) {
   std::string option;
   const std::string_view memtable =
@@ -330,7 +331,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     });
   }
 
-  // Also called whenever a database is opened.
+  // RocksDB also calls this whenever a database is opened.
   Status ValidateOptions(const rocksdb::DBOptions& db,
                          const ColumnFamilyOptions& family) const override {
     return StatusOf([&] {

@@ -89,9 +89,9 @@ struct BuilderSettings : FilterSizeOptions {
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
 
-// All that a policy with these options sets of its own: `bits` of a table, by
-// allocation, the level of the table, and what its keys are hashed as. The rest
-// comes from RocksDB's options and from the caller.
+// Returns the settings that follow from a policy's options: `bits` of a table,
+// by allocation, the level of the table, and the mapping of its keys. The other
+// settings come from RocksDB's options and from the caller.
 BuilderSettings SettingsFor(const PolicyOptions& options, const LevelBits& bits,
                             const LevelAtCreation& level,
                             const KeyMapping& mapping);
@@ -179,7 +179,8 @@ class __attribute__((visibility("hidden"))) BitsBuilder
 struct ReaderSettings {
   // Reads filters that are not Deltabloom's; null: none does.
   const rocksdb::FilterPolicy* builtin = nullptr;
-  // Only filters of this transform are queried; null: those of none.
+  // Only filters of this transform are queried; null: only those without a
+  // transform.
   const RegisteredTransform* transform = nullptr;
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };

@@ -41,8 +41,8 @@ void Write(const LookupTotals& totals, LookupCell* cell) {
   cell->expected.store(totals.expected, kRelaxed);
 }
 
-// All threads' cells, and what ended threads counted. Only the thread itself
-// changes which cells it has, with the mutex held.
+// The cells of all threads, and the counts of threads that ended. Only the
+// thread itself changes which cells it has, with the mutex held.
 struct AllCells {
   std::vector<LookupCells*> threads;
   std::vector<LookupTotals> ended;  // by slot
@@ -153,7 +153,7 @@ uint32_t NewLookupSlot() {
     all->free_slots.pop_back();
     return slot;
   }
-  // So that freeing cannot fail.
+  // Reserves room, so that freeing a slot cannot fail.
   all->free_slots.reserve(all->ended.size() + 1);
   all->ended.emplace_back();
   return static_cast<uint32_t>(all->ended.size() - 1);

@@ -67,7 +67,7 @@ constexpr uint64_t kLeastNegatives = 1000;
 constexpr double kLeastReadsPerSecond = 1;
 constexpr double kLeastShare = 0.1;
 constexpr double kLeastBits = 0.5;  // per key
-// More bits than this save nothing noticeable.
+// Advice gives no row more bits than this: more would save nothing noticeable.
 constexpr double kMostBits = 24;
 // Below, compact is mostly its fallback.
 constexpr double kLeastKeysPerFilter = 1000;

@@ -200,8 +200,8 @@ DELTABLOOM_TARGET_AVX2 inline void Locate(const uint32_t* hashes,
 
 // --- Lookups ---------------------------------------------------------------
 
-// Up to this many probes of a cached payload are made for every key of a batch:
-// to find out which keys need the last of them takes as long.
+// Up to this many probes of a cached payload are made for every key of a batch.
+// Finding out which keys need the last of them would take as long.
 constexpr uint32_t kProbesAtOnce = 8;
 
 // The bits of key i that are not set among the probes in `spots`.
@@ -216,8 +216,8 @@ DELTABLOOM_TARGET_AVX2 inline uint32_t Missing(const unsigned char* payload,
   return missing;
 }
 
-// At most two stages: the first probes of all keys, then the others of the
-// keys that are left.
+// Tests a batch in at most two stages: the first probes of all keys, then the
+// others of the keys that are left.
 template <typename H, uint32_t kProbes, bool kPrefetch>
 DELTABLOOM_TARGET_AVX2 inline void MayMatchBatch(const ParsedFilter& parsed,
                                                  KeyBatch keys, size_t n,

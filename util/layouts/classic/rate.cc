@@ -122,7 +122,7 @@ double RateWithoutExcess(const AnyShape& any_shape, uint64_t keys) {
 double Rate(const AnyShape& any_shape, uint64_t keys) {
   const Shape& shape = any_shape.As<Shape>();
   const double plain = RateWithoutExcess(any_shape, keys);
-  // One probe depends on nothing.
+  // A single probe does not depend on another, so there is no excess.
   if (shape.probes < kMeasuredProbes[0]) return plain;
   return std::min(1.0, plain * Excess(keys, shape.probes));
 }

@@ -29,7 +29,7 @@ template <unsigned kFrom, unsigned kThen>
 DELTABLOOM_TARGET inline bool HoldsEight(const Query& query,
                                          const unsigned char* second,
                                          uint32_t skip) {
-  // To the sign bit, for the column of each lane.
+  // Shifts the parity of each lane's column to the sign bit.
   alignas(32) static constexpr uint32_t kShift[8] = {
       31 - kFrom,       31 - (kFrom + 1), 31 - kThen,       31 - (kThen + 1),
       31 - (kFrom + 2), 31 - (kFrom + 3), 31 - (kThen + 2), 31 - (kThen + 3)};

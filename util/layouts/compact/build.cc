@@ -101,7 +101,7 @@ bool Band<Fingerprint>::Insert(const Shape& shape, unsigned layer,
     equation[lane] = loaded.coefficients;
     fingerprint[lane] = loaded.fingerprint & mask;
   };
-  // One XOR, or the end of a lane.
+  // Makes one XOR, or ends a lane.
   const auto step = [&](unsigned lane) __attribute__((always_inline)) {
     const uint64_t there = coefficients[row[lane]];
     if (there == 0) {
@@ -113,7 +113,7 @@ bool Band<Fingerprint>::Insert(const Shape& shape, unsigned layer,
     const uint64_t rest = equation[lane] ^ there;
     fingerprint[lane] ^= fingerprints[row[lane]];
     if (__builtin_expect(rest == 0, 0)) {
-      // Nothing but the fingerprint is left. It is 0 for a duplicate.
+      // Only the fingerprint is left. It is 0 for a duplicate.
       return fingerprint[lane] == 0 ? kDone : kContradiction;
     }
     const auto shift = static_cast<unsigned>(__builtin_ctzll(rest));
@@ -245,8 +245,9 @@ uint64_t BufferSize(uint64_t keys, const Shape& shape) {
                                  2 * shape.starts(1)));
 }
 
-// From the number of elements in each category to where categories end. Filling
-// each from its end on then leaves where it begins.
+// Turns the number of elements in each category into the place where the
+// category ends. Filling each category from its end then leaves the place where
+// it begins.
 void CountsToEnds(std::vector<uint64_t>* counts) {
   uint64_t sum = 0;
   for (uint64_t& count : *counts) count = sum += count;
@@ -386,8 +387,8 @@ class Construction {
     const uint64_t at = shape_.first_bucket(layer) + bucket;
     thresholds_[at / 4] |=
         static_cast<unsigned char>((kClasses - kept) << (at % 4 * 2));
-    // More than this cannot find room in the next layer; only keys chosen to
-    // collide, many times over, come here.
+    // The next layer has no room for more than this. Only keys that were chosen
+    // to collide, many times over, reach this limit.
     const uint64_t most = 2 * (shape_.starts(layer + 1) + kBlockRows);
     const uint64_t begin = class_begin[kept];
     const uint64_t end = class_begin[kClasses];

@@ -99,7 +99,7 @@ inline uint64_t LayerHash(uint64_t hash, unsigned seed, unsigned layer) {
   return stream == 0 ? hash : Remix64(hash, stream);
 }
 
-// Where in a layer the equation of a key begins (Lemire's fastrange).
+// The place in a layer where the equation of a key begins (Lemire's fastrange).
 inline uint64_t StartOf(uint64_t layer_hash, uint64_t starts) {
   return ScaleHash(layer_hash, starts);
 }
@@ -131,7 +131,7 @@ inline bool IsBumped(const unsigned char* thresholds, uint64_t first_bucket,
 
 // --- One lookup, up to the comparison with the columns ---------------------
 
-// Where the equation of a key begins, and the equation.
+// The equation of a key, and the row where it begins.
 struct Located {
   uint64_t row;
   Equation equation;

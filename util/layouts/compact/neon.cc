@@ -11,7 +11,7 @@
 namespace deltabloom::internal::compact {
 namespace {
 
-// How many rows of each of four columns are set, in four bytes per column: the
+// Counts the set rows of each of four columns, in four bytes per column: the
 // columns from `first` and `second` on.
 inline uint8x16_t RowsOfFour(const unsigned char* first,
                              const unsigned char* second, uint8x16_t low,

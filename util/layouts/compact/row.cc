@@ -176,7 +176,7 @@ std::optional<Shape> ShapeOfBlocks(
 }
 
 std::optional<Shape> ShapeFor(uint64_t keys) {
-  // More than any legal first layer, and no sum below overflows.
+  // No legal first layer has more keys, and no sum below overflows with fewer.
   if (keys / kBlockRows > kMaxFirstBlocks) return std::nullopt;
   const uint64_t rows = keys + keys / 100 + 14;
   const uint64_t blocks =

@@ -70,7 +70,7 @@ DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys,
       __builtin_prefetch(block);
       __builtin_prefetch(block + kBlockSize - 1);
     }
-    // Where a block is takes less time to compute again than to keep.
+    // Computing the place of a block again takes less time than keeping it.
     for (size_t i = 0; i < batch; ++i) {
       may_match[begin + i] = TestHash<kRounds>(parsed, hashes[i]);
     }

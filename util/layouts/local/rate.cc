@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kMissOfSector = 63.0 / 64;  // a key's bit there is another
 
-// How many sectors of a set the probes of a key take, for each of the 8 places
-// where a key's probes may begin.
+// The number of sectors of a set that the probes of a key take, for each of the
+// 8 places where a key's probes may begin.
 using Overlaps = std::array<unsigned, kSectors>;
 
 Overlaps OverlapsOf(unsigned set, unsigned probes) {
@@ -58,7 +58,7 @@ double Miss(const Sets&... sets) {
   return sum / kSectors;
 }
 
-// In how many of the blocks, on average, a key sets a bit of a set.
+// Returns in how many of the blocks, on average, a key sets a bit of a set.
 double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
                      uint64_t blocks) {
   // Keys of the same block as the absent key, of the previous and of the next
@@ -214,8 +214,8 @@ double RateOfProbes::At(double keys, double blocks) const {
 }
 
 double Rate(const AnyShape& any_shape, uint64_t keys) {
-  // Made at its first use in some milliseconds, and never destroyed: policies
-  // may outlive static objects.
+  // Each table is made at its first use, in some milliseconds, and never
+  // destroyed: policies may outlive static objects.
   struct Entry {
     std::once_flag once;
     std::unique_ptr<RateTable> table;
