@@ -19,7 +19,7 @@ FILTERS = {
     "deltabloom-ranges": "#f4a261",
     "deltabloom-ranges-learned": "#1b7837",
     "deltabloom-leveldb": "#e3ab3c",
-    # Not filters that one could use.
+    # These are not filters that one could use.
     "theory": "#999999",
     "ideal": "#2a9d8f",
 }

@@ -89,13 +89,13 @@ void EndChild() {
 void Wait(const sigset_t& signals, const std::string& program) {
   int number = 0;
   sigwait(&signals, &number);
-  // Never unlocked: destructors, and errors about the removed files, wait here
-  // until the process ends.
+  // The mutex is never unlocked: destructors, and errors about the removed
+  // files, wait here until the process ends.
   Registry& temporaries = Temporaries();
   temporaries.mutex.lock();
   EndChild();
   for (const std::string& path : temporaries.paths) RemoveWhileInUse(path);
-  // Not through stdio, whose locks the program may hold.
+  // The text does not go through stdio, whose locks the program may hold.
   const std::string text = (isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") +
                            program + ": interrupted, nothing was kept\n";
   const ssize_t written = write(STDERR_FILENO, text.data(), text.size());

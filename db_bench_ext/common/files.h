@@ -15,7 +15,7 @@ namespace deltabloom::bench {
 // threads must leave the signals to the one that waits for them.
 void HandleInterrupts(const std::string& program);
 
-// In a child process, gives the signals their usual meaning again.
+// Gives the signals their usual meaning again, in a child process.
 void ForgetInterrupts();
 
 // The child process that an interrupt ends before it removes files; 0: none.

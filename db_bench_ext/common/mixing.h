@@ -35,7 +35,7 @@ class MixedNumbers {
     return number;
   }
 
-  // In [0, bound).
+  // Returns a number in [0, bound).
   uint64_t Below(uint64_t bound) { return Scale(Next(), bound); }
 
  private:

@@ -51,8 +51,8 @@ struct Column {
 // finite or absent is "-"; a column without any value is left out.
 std::string Table(const Json& rows, const std::vector<Column>& columns);
 
-// Where the results of a run go: options --json [FILE] and, for programs that
-// have a script to draw, --plot.
+// The files that the results of a run go to: options --json [FILE] and, for
+// programs that have a script to draw, --plot.
 class ResultFiles {
  public:
   void DeclareJson(CLI::App* app);

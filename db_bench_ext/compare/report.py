@@ -79,7 +79,7 @@ FIGURES = {
     "p999_micros": lambda run: percentile(run, "p999"),
     "data_block_reads_per_lookup": reads_per_lookup,
     "false_positives_per_lookup": false_positives_per_lookup,
-    # All filters, because they are pinned in the cache.
+    # These are all filters, because filters are pinned in the cache.
     "filter_cache_bytes": lambda run: run["tickers"].get(
         "rocksdb.block.cache.filter.bytes.insert", 0
     ),

@@ -39,7 +39,8 @@ PolicyPointer MakeFilters(const std::string& filter, Variant variant,
     return PolicyPointer(rocksdb::NewBloomFilterPolicy(bits));
   }
   if (filter == kRibbon) {
-    // At every level: by default RocksDB 7 writes Bloom filters in flushes.
+    // Ribbon filters are used at every level. By default RocksDB 7 writes Bloom
+    // filters in flushes.
     return PolicyPointer(
         rocksdb::NewRibbonFilterPolicy(bits, /*bloom_before_level=*/-1));
   }

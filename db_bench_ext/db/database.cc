@@ -47,7 +47,8 @@ uint64_t Database::Ticker(rocksdb::Tickers ticker) const {
 rocksdb::Options Database::CommonOptions() const {
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy = policy_.filters;
-  // In memory beside the cache, so that the cache has data blocks only.
+  // By default filters and indexes are in memory beside the cache, so that the
+  // cache has data blocks only.
   table.cache_index_and_filter_blocks = options_.filters_in_cache;
   if (partitioned_) {
     table.partition_filters = true;
@@ -60,7 +61,8 @@ rocksdb::Options Database::CommonOptions() const {
       rocksdb::BlockBasedTableOptions::IndexShorteningMode::kNoShortening;
   // The default from RocksDB 9.2 on: sizes would follow the allocator.
   table.optimize_filters_for_memory = false;
-  // One shard: the blocks that stay in it hardly vary from run to run.
+  // The cache has one shard: the blocks that stay in it hardly vary from run to
+  // run.
   table.block_cache =
       rocksdb::NewLRUCache(options_.cache_bytes, /*num_shard_bits=*/0);
   rocksdb::Options options;
@@ -140,7 +142,7 @@ void Database::Settle(const TreePlan& plan, bench::ProgressBar* progress) {
   const auto open = [&] {
     rocksdb::Options options = CommonOptions();
     options.write_buffer_size = 16 << 20;
-    // Made for loading: it sorts once, at the flush.
+    // This memtable is made for loading: it sorts once, at the flush.
     options.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
     options.allow_concurrent_memtable_write = false;
     Open(options);

@@ -27,7 +27,7 @@ struct DatabaseOptions {
   bool filters_in_cache = false;  // else in memory beside it
   bool direct_io = false;
 
-  // On disk, headers and restart points included.
+  // Returns the bytes of an entry on disk, headers and restart points included.
   uint64_t EntryBytes() const { return value_bytes + 29; }
 };
 
@@ -79,7 +79,7 @@ class Database {
   void WriteAgain(const TreePlan& plan);
   // Keys begin .. end - 1 become a table of level 0.
   void Write(uint64_t begin, uint64_t end, bench::ProgressBar* progress);
-  // All of level `from` becomes one sorted run on level `to`, which is the same
+  // Makes all of level `from` one sorted run on level `to`, which is the same
   // or empty, as are the levels between.
   void CompactLevel(int from, int to);
   void Compact(const std::vector<std::string>& files, int to);

@@ -15,8 +15,8 @@ namespace {
 
 constexpr char kFilter[] = "deltabloom-auto";
 
-// Beside filters and indexes in every cache: a lookup holds its index while it
-// reads a data block, of 4 KiB, which must not push out a filter.
+// Room in every cache besides filters and indexes: a lookup holds its index
+// while it reads a data block, of 4 KiB, which must not push out a filter.
 constexpr size_t kRoomBytes = 16 << 10;
 
 Policy UniformPolicy(double bits_per_key) {
@@ -27,8 +27,7 @@ Policy PolicyOfMemory(uint64_t filter_memory) {
   RocksDBFilterOptions options;
   options.allocation = RocksDBAllocation::kLevels;
   options.filter_memory = filter_memory;
-  // With the default minimum, totals of less than 4 bits per key would be
-  // exceeded.
+  // The default minimum would exceed totals of less than 4 bits per key.
   options.min_bits_per_key = 0.5;
   Policy policy;
   std::string error;

@@ -39,8 +39,8 @@ struct LoadingResult {
   uint64_t filter_bytes = 0;  // of all filters
   // Read from DB::Open until the counting began.
   uint64_t filters_opened = 0;
-  // From DB::Open until the counting ended; each is read again when a lookup
-  // needs it.
+  // Filters that the cache dropped from DB::Open until the counting ended. Each
+  // is read again when a lookup needs it.
   uint64_t filters_dropped_by_cache = 0;
   uint64_t lookups = 0;            // of absent keys
   uint64_t bytes = 0;              // of all blocks
@@ -51,7 +51,7 @@ struct LoadingResult {
   uint64_t missed_present_keys = 0;
 };
 
-// How many databases MeasureLoading builds.
+// The number of databases that MeasureLoading builds.
 inline constexpr size_t kLoadingDatabases = 5;
 
 // Builds databases without filters, with uniform bits, and with filter_memory

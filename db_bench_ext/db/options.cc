@@ -94,7 +94,7 @@ std::vector<std::string> SchemaNames() {
   return names;
 }
 
-// In lines that fit the help.
+// Joins the names in lines that fit the help.
 std::string JoinedNames(const std::vector<std::string>& names) {
   constexpr size_t kLine = 60;
   std::string text;

@@ -41,7 +41,7 @@ class RangeFilter {
   virtual void SeekToLast(const Bounds& bounds,
                           rocksdb::Iterator* iterator) const;
 
-  // How often the filter was asked about a table.
+  // Returns how often the filter was asked about a table.
   virtual uint64_t TablesAsked() const { return 0; }
 
   // The table property that holds the filter; "": none.

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 // all in which they differ.
 constexpr double kBitsForKeys = 10;
 
-// Enough for the keys of a scan: no allocation is timed.
+// Room for the keys of a scan, so that no allocation is timed.
 constexpr size_t kFoundBytes = 2048;
 
 Policy PolicyOf(const RangeFilter& filter) {
@@ -142,7 +142,7 @@ uint64_t ScannedDatabase::PropertyBytes() const {
 
 void MeasureScans(const ScannedDatabases& databases, const SchemaKeys& keys,
                   uint64_t scans, double steps, bench::ProgressBar* progress) {
-  // Some 300 us: few turns are interrupted by other programs.
+  // A turn takes some 300 us, so few turns are interrupted by other programs.
   constexpr uint64_t kScansPerTurn = 20;
   for (uint64_t done = 0, turn = 0; done < scans; ++turn) {
     const uint64_t count = std::min(kScansPerTurn, scans - done);

@@ -50,7 +50,7 @@ size_t FixedPrefix(std::string_view key) {
   return std::min(key.size(), kBytes);
 }
 
-// Up to the delimiter that is number `kNumber`, which belongs to the prefix.
+// Returns the size of the prefix that ends with delimiter number `kNumber`.
 template <char kDelimiter, int kNumber>
 size_t PrefixTo(std::string_view key) {
   size_t end = 0;
@@ -92,7 +92,7 @@ std::string Tenant(uint64_t group) {
   return Letters(group, Random(group, 0) % 20) + std::to_string(group) + '\0';
 }
 
-// In microseconds, within a day.
+// Times are in microseconds; scans are within a day.
 constexpr uint64_t kHour = 3'600'000'000;
 uint64_t TimeOfScan(uint64_t group) {
   return 1'790'000'000'000'000 + Random(group, 11) % (24 * kHour);

@@ -34,14 +34,15 @@ struct Schema {
 
 const std::vector<Schema>& Schemas();
 
-// How many keys a scan finds. One third of the groups has each.
+// The number of keys that a scan finds. A third of the groups has each.
 enum class Finds : uint8_t { kNone, kOne, kTen };
 constexpr uint64_t kFinds = 3;
 
 // The keys of a schema, in the order in which they are written, and its scans.
 class SchemaKeys {
  public:
-  // At most `most` keys, fewer by less than a group. REQUIRES: most >= 1000.
+  // Makes at most `most` keys, fewer by less than a group. REQUIRES: most >=
+  // 1000.
   SchemaKeys(const Schema& schema, uint64_t most, uint64_t seed);
 
   const Schema& schema() const { return schema_; }

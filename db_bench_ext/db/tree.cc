@@ -35,7 +35,7 @@ std::string MakeKey(uint64_t spread, uint64_t number) {
   return key;
 }
 
-// None for a filter in partitions, and where the rate is not known.
+// Returns nothing for a partitioned filter, and where the rate is not known.
 std::optional<double> ExpectedRate(const std::string& path, uint64_t keys) {
   std::string problem;
   const auto source = internal::OpenSstFile(path, &problem);

@@ -88,7 +88,7 @@ class LevelDBBuilder : public FilterBitsBuilder {
     return result;
   }
 
-  // Not measured.
+  // The benchmark does not call this.
 #if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
   void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
     AddKey(key);

@@ -39,7 +39,7 @@ struct CompetitorEntry {
   bool only_named = false;
 };
 
-// All, in the order of tables.
+// Returns all competitors in the order of tables.
 const std::vector<CompetitorEntry>& AllCompetitors();
 
 // RocksDB's Bloom filter compiled for this CPU; none without AVX2.

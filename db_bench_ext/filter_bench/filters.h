@@ -58,10 +58,10 @@ struct LookupKind {
   bool many;  // each lookup, or batch, in any of the filters, else in the first
 };
 
-// All that are measured, in the order of tables.
+// Returns all kinds that are measured, in the order of tables.
 const std::vector<LookupKind>& AllLookupKinds();
 
-// One chunk of fresh keys after the other, of which only the lookups are timed.
+// Looks up one chunk of fresh keys after the other. Only the lookups are timed.
 class LookupLoop {
  public:
   // `filters` must outlive the loop. Loops with different `stream` look up

@@ -1,4 +1,4 @@
-// How the programs start Google Benchmark.
+// Starts Google Benchmark, for all programs that use it.
 #pragma once
 
 #include <benchmark/benchmark.h>

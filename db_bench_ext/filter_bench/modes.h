@@ -43,7 +43,7 @@ struct Options {
   ResultFiles files;
   std::vector<std::string> benchmark_options;  // Google Benchmark's own
 
-  // All combinations.
+  // Returns all combinations.
   std::vector<Setting> Settings() const;
 };
 
@@ -71,10 +71,10 @@ class Collector : public benchmark::BenchmarkReporter {
   std::vector<Run> runs_;
 };
 
-// All competitors in all settings. Within a setting Google Benchmark runs the
-// repetitions of all timings in random order, so that a disturbance of the
-// machine affects all of them. Throws std::runtime_error if a competitor cannot
-// run, loses a key, or needs more memory than there is.
+// Measures all competitors in all settings. Within a setting Google Benchmark
+// runs the repetitions of all timings in random order, so that a disturbance of
+// the machine affects all of them. Throws std::runtime_error if a competitor
+// cannot run, loses a key, or needs more memory than there is.
 void MeasureFilters(const Options& options, Collector* collector);
 
 // Range filters and Bloom filters of prefixes: false positives and times

@@ -32,7 +32,7 @@ def range_panel(axis, rows):
             (row for row in rows if row["competitor"] == name), key=lambda row: row["length"]
         )
         xs = [row["length"] for row in own]
-        # Where nothing matched, half a match.
+        # A rate of 0 is drawn as half a match.
         ys = [100 * max(row["false_positive_rate"], 0.5 / row["samples"]) for row in own]
         axis.plot(xs, ys, markersize=3.5, label=name, **range_style(name, names))
         bounds = [100 * row["bound"] for row in own if "bound" in row]

@@ -307,7 +307,8 @@ class Bench {
     for (const uint64_t length : set.lengths) {
       ShowProgress(set.name + ": ranges of length " + std::to_string(length));
       std::vector<KeyRange>& empty = ranges_.emplace_back();
-      // Fewer than are wanted where few of the ranges drawn are empty.
+      // There may be fewer samples than wanted, if few of the ranges drawn are
+      // empty.
       for (uint64_t draws = 100 * options.samples;
            draws > 0 && empty.size() < options.samples + kLearned; --draws) {
         KeyRange range = set.draw(&random_, length);
@@ -348,7 +349,8 @@ class Bench {
                           static_cast<double>(set_.keys.size());
     std::map<std::string, double> figures = {{"stored_bits_per_key", stored}};
     if (!options_.rates_only) {
-      // To compare, in turn, a compact filter of the same keys.
+      // The times are compared with those of a compact filter of the same keys,
+      // in turns.
       std::vector<double> compact, own;
       for (int i = 0; i < options_.repetitions; ++i) {
         compact.push_back(BuildTime([&](const RangeSet& set) {

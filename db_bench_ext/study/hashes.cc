@@ -243,7 +243,7 @@ const std::vector<StringHash>& StringHashes() {
        "Kernighan, Ritchie; multiplier 131"},
       {"CalcNrHash", CalcNr, "MySQL's string hash: h and a growing step"},
       {"APHash", Ap, "Arash Partow"},
-      // Never folds: only the last five bytes count.
+      // This hash never folds: only the last five bytes count.
       {"BPHash",
        [](std::string_view key) {
          return Fold(key, 0,

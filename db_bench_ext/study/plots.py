@@ -46,7 +46,8 @@ def rates(rows, path):
     left.set_title("Best k of 1 to 8")
     left.legend(frameon=False)
     for k in (1, 2, 4, 6, 8):
-        # Where fewer than 100 false positives are to be expected, noise rules.
+        # If fewer than 100 false positives are expected, the ratio is mostly
+        # noise.
         chosen = [row for row in rows if row["k"] == k and row["classic_error"] < row["theory"] / 5]
         ratios = [row["classic"] / row["theory"] for row in chosen]
         right.plot([row["bits_per_key"] for row in chosen], ratios, marker=".", label=f"k = {k}")

@@ -227,7 +227,8 @@ double WorstExcess(uint64_t keys, uint32_t probes, uint64_t seed) {
   constexpr uint32_t kSizes = 8;
   double worst = 0;
   for (uint32_t i = 0; i < kSizes; ++i) {
-    // From the first bits per key with these probes to the next number's.
+    // The sizes are spread from the first bits per key with this number of
+    // probes to the first with the next number.
     const double millibits = (probes + (i + 0.5) / kSizes) * 100000 / 69;
     const Plan plan =
         PlanFilter(&Classic(), keys, static_cast<uint32_t>(millibits));

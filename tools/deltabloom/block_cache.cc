@@ -16,7 +16,7 @@ namespace {
 // open. They take 8 KB for each column family.
 constexpr uint64_t kMostOfLog = 4 << 20;
 
-// If `line` has `mark`: true, and *rest is what follows it.
+// Returns whether `line` has `mark`, and sets *rest to what follows it.
 bool Follows(std::string_view line, std::string_view mark,
              std::string_view* rest) {
   const size_t found = line.find(mark);

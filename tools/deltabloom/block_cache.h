@@ -15,15 +15,15 @@ struct BlockCache {
   uint64_t capacity = 0;
 };
 
-// By column family; without those whose cache is of a kind that does not print
-// its capacity, as caches of programs' own may be.
+// Block caches by column family. Families are missing if their cache does not
+// print its capacity, as caches of programs' own may not.
 using BlockCaches = std::map<std::string, BlockCache>;
 
-// Of a LOG, of which the end may be missing. Any bytes are safe.
+// Parses a LOG, whose end may be missing. Any bytes are safe.
 BlockCaches ParseBlockCaches(std::string_view log);
 
-// Of the file LOG in the directory of a database: none if there is no such
-// file. Returns what is wrong, in a line, or nothing.
+// Parses the file LOG in the directory of a database; finds none if there is no
+// such file. Returns what is wrong, in a line, or nothing.
 std::string ReadBlockCaches(const std::string& database, BlockCaches* caches);
 
 }  // namespace deltabloom::tools

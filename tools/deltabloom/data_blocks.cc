@@ -241,7 +241,8 @@ void DataBlocks::ForEach(const BlockFn& fn) {
   uint64_t end = 0;  // of the block before
   const BlockFn data_block = [&](std::string_view last_key,
                                  const BlockHandle& handle) {
-    // Else a few bytes could name the same block thousands of times.
+    // If this were allowed, a few bytes could name the same block thousands of
+    // times.
     if (handle.offset < end) {
       Check(internal::At(source_, handle.offset) +
             "expected data blocks that follow each other, found one that the "

@@ -19,7 +19,7 @@ inline constexpr size_t kTagSize = 8;
 // Errors are thrown as std::runtime_error, with one line of text.
 class DataBlocks {
  public:
-  // Both must outlive it.
+  // The source and the file must outlive this object.
   DataBlocks(const internal::SstSource& source, const internal::SstFile& file)
       : source_(source), file_(file) {}
 

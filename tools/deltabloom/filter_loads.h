@@ -1,5 +1,5 @@
-// What a lookup of an absent key loads where filters are in a block cache that
-// does not hold all of them, beside the reads that they save it.
+// Predicts what a lookup of an absent key loads if filters are in a block cache
+// that does not hold all of them, beside the reads that they save it.
 #pragma once
 
 #include <cstdint>
@@ -58,17 +58,17 @@ class CachedFilters {
 // One column family, and its block cache.
 struct FamilyCache {
   CachedFilters filters;
-  // Of the whole cache; nothing: not known.
+  // The capacity of the whole cache; nothing if it is not known.
   std::optional<uint64_t> capacity;
-  // Whether filters of other column families are in it. Then each has a part of
-  // it, by the size of its filters.
+  // True if the cache has filters of other column families, too. Each family
+  // then has a part of it, by the size of its filters.
   bool is_shared = false;
   double share = 0;
   FilterLoads loads;
 };
 
-// By column family, of those with filters in the block cache. Reads the LOG, if
-// there are any. *problem: why that failed, in a line.
+// Finds the loads of each column family that has filters in the block cache.
+// Reads the LOG, if there are any. *problem says why that failed, in a line.
 std::map<std::string, FamilyCache> FindFilterLoads(const Database& database,
                                                    std::string* problem);
 

@@ -20,9 +20,9 @@ using internal::SstSource;
 // Deltabloom's. The rest of a page comes for free.
 constexpr uint64_t kEndSize = 4096;
 
-// One builder writes all partitions of a table, so few stand for all. More than
-// one, because refilter leaves partitions that have no room for a better
-// filter.
+// One builder writes all partitions of a table, so a few stand for all of them.
+// One would not be enough, because refilter leaves partitions that have no room
+// for a better filter.
 constexpr size_t kPartitions = 4;
 
 // The filter with zeros in the place of all but its last bytes: a Bloom or
@@ -75,7 +75,7 @@ FilterUse FindFilterUse(const SstSource& source, const SstFile& file,
   const size_t sample = std::min(kPartitions, blocks.size());
   RateSum rate;
   for (size_t i = 0; i < sample; ++i) {
-    // From the first one to the last.
+    // The sample runs from the first partition to the last.
     const BlockHandle& handle =
         blocks[sample == 1 ? 0 : i * (blocks.size() - 1) / (sample - 1)];
     const double keys =

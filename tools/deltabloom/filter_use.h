@@ -10,7 +10,7 @@
 
 namespace deltabloom::tools {
 
-// How a database that is opened with a policy reads filters.
+// The way in which a database that is opened with a policy reads filters.
 class PolicyReader {
  public:
   virtual ~PolicyReader() = default;

@@ -75,7 +75,7 @@ bool SkipFields(Cursor* cursor, uint32_t end, uint32_t find = 0,
   }
 }
 
-// One change: it names its column family after its tables.
+// A single change. It names its column family after its tables.
 struct Edit {
   uint32_t family = 0;
   bool has_next_file = false;

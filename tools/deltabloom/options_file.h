@@ -26,8 +26,8 @@ struct FamilyOptions {
   bool NamesPolicy() const {
     return !policy.empty() && policy != "nullptr" && policy != "{}";
   }
-  // Whether the filters of tables are in the block cache, which may drop them.
-  // Partitions are in it whatever cache_index_and_filter_blocks is.
+  // Returns whether the filters of tables are in the block cache, which may
+  // drop them. Partitions are in it whatever cache_index_and_filter_blocks is.
   bool CachesFilters(bool partitioned) const;
   bool NamesDeltabloom() const;
   // Options of Deltabloom's policy.

@@ -1,5 +1,5 @@
-// How many data blocks a lookup of an absent key reads, from the false-positive
-// rates of filters.
+// Predicts how many data blocks a lookup of an absent key reads, from the
+// false-positive rates of filters.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class Reads {
     runs_[{level, level == 0 ? runs_.size() : 0}].Add(
         rate, std::max(1.0, static_cast<double>(keys)));
   }
-  // Nothing if a rate is not known.
+  // Returns nothing if a rate is not known.
   std::optional<double> Sum() const {
     double sum = 0;
     for (const auto& [key, run] : runs_) {

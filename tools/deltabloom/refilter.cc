@@ -32,7 +32,7 @@ struct Options : RefilterOptions {
   uint64_t jobs = 1;
 };
 
-// In the order of Outcome.
+// The names are in the order of Outcome.
 constexpr const char* kOutcomes[] = {"planned", "replaced", "no_gain",
                                      "left",    "failed",   "gone"};
 

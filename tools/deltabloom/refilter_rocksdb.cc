@@ -1,4 +1,4 @@
-// One table of deltabloom refilter.
+// Replaces the filters of one table, for deltabloom refilter.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/limits.h>
@@ -472,7 +472,8 @@ bool CopyAttributes(int from, int to, std::string* failed) {
     std::string value;
     std::string now;
     if (!GetAttribute(from, name, &value)) return false;
-    // One that the system sets, such as a label of SELinux, may be right.
+    // An attribute that the system sets, such as a label of SELinux, may be
+    // right already.
     if (GetAttribute(to, name, &now) && now == value) continue;
     if (::fsetxattr(to, name.c_str(), value.data(), value.size(), 0) != 0) {
       return false;
@@ -755,8 +756,8 @@ std::shared_ptr<void> LockDatabase(const std::string& path,
         rocksdb::Env::Default()->UnlockFile(
             static_cast<rocksdb::FileLock*>(of));
       }};
-  // If root made it, the owner of the database must be able to open it. Not
-  // through a link, which could lead anywhere.
+  // If root made the lock, the owner of the database must be able to open it.
+  // Links are not followed: they could lead anywhere.
   struct stat owner;
   if (is_new && ::geteuid() == 0 && ::stat(path.c_str(), &owner) == 0 &&
       ::lchown(name.c_str(), owner.st_uid, owner.st_gid) != 0) {

@@ -83,7 +83,8 @@ class RangeVerifier {
   }
 
  private:
-  // From `first` to `last`, both included.
+  // Returns whether the filter denies the range from `first` to `last`, both
+  // included.
   bool Denies(std::string_view first, std::string_view last) {
     lower_ = first;
     upper_ = last;
@@ -91,8 +92,8 @@ class RangeVerifier {
     return Denied();
   }
 
-  // All keys that begin like this one up to the first byte that differs from
-  // the key before.
+  // Returns whether the filter denies all keys that begin like this one up to
+  // the first byte that differs from the key before.
   bool DeniesPrefix(std::string_view key) {
     const auto differs =
         std::mismatch(key.begin(), key.end(), last_->begin(), last_->end())

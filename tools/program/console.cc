@@ -30,7 +30,8 @@ Json EscapedJson(Json value) {
   return value;
 }
 
-// In lines, all but the first of which are indented by `indent` more spaces.
+// Prints the value in lines, all but the first of which are indented by
+// `indent` more spaces.
 std::string Dump(const Json& value, size_t indent) {
   std::string text = EscapedJson(value).dump(2);
   for (size_t i = text.find('\n'); i != std::string::npos;
@@ -181,7 +182,7 @@ void Console::ShowProgress(uint64_t done, uint64_t total, std::string_view unit,
     line = "[" + bar + "] " + line + "of " + std::to_string(total) + " ";
   }
   line += std::string(unit) + ": " + Escaped(name);
-  // Not cut within a character of several bytes.
+  // The line is not cut within a character of several bytes.
   size_t end = std::min(line.size(), streams_.err_columns);
   while (end < line.size() && end > 0 &&
          (static_cast<unsigned char>(line[end]) >> 6) == 2) {

@@ -1,5 +1,5 @@
-// Where a subcommand writes: results to standard output, as text or as one
-// JSON document; errors and progress to standard error.
+// The output of a subcommand: results go to standard output, as text or as one
+// JSON document; errors and progress go to standard error.
 #pragma once
 
 #include <chrono>

@@ -106,8 +106,8 @@ std::string Terms(const std::string& title, const std::vector<Term>& terms) {
   return text;
 }
 
-// What may follow the program, and each of its commands: names first, then
-// options.
+// Returns what may follow the program, and each of its commands: names first,
+// then options.
 std::string Offers(const Program& program) {
   const auto options_of = [](const CLI::App& app) {
     std::string words;

@@ -65,7 +65,7 @@ std::string Terms(const std::string& title, const std::vector<Term>& terms) {
   return text;
 }
 
-// What stands above the program's own help.
+// Returns the text above the program's own help.
 std::string HelpOf(const About& about) {
   std::string text = about.summary;
   for (const std::string& paragraph : Paragraphs(about.description)) {

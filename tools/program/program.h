@@ -66,7 +66,7 @@ CLI::Option* AddDuration(CLI::App* app, const std::string& name,
 // Rejects "-1", which CLI11 converts to the largest number.
 CLI::Validator NotNegative();
 
-// What the program as a whole is.
+// Describes the program as a whole.
 struct About {
   std::string name;         // "deltabloom"
   std::string summary;      // "Inspect ...", without a full stop
