@@ -170,6 +170,31 @@ class InTree(InAFolder):
         self.assertEqual(re.findall(r"SOURCES = ([^\n]*)", text), [])
         self.assertEqual(re.findall(r"_LIBS = ([^\n]*)", text), [])
 
+    def test_newer_rocksdb(self):
+        """A RocksDB that nobody has looked at is taken in its own build, and
+        elsewhere if that is asked for."""
+        include = self.folder / "rocksdb"
+        include.mkdir()
+        compile_header = ["c++", "-fsyntax-only", "-I", str(self.folder),
+                          "-x", "c++", str(SOURCE / "engines/rocksdb/base/rocksdb_version.h")]  # fmt: skip
+        for version, macro, is_taken in (
+            ("11 9 3", None, True),
+            ("11 10 0", None, False),
+            ("12 0 0", None, False),
+            ("11 10 0", "DELTABLOOM_ROCKSDB_UNTESTED", True),
+            ("11 10 0", "DELTABLOOM_IN_ROCKSDB", True),
+            ("7 0 2", "DELTABLOOM_ROCKSDB_UNTESTED", False),
+        ):
+            with self.subTest(version=version, macro=macro):
+                numbers = zip(("MAJOR", "MINOR", "PATCH"), version.split())
+                (include / "version.h").write_text(
+                    "".join(f"#define ROCKSDB_{name} {number}\n" for name, number in numbers))  # fmt: skip
+                defined = [f"-D{macro}"] if macro else []
+                result = run(*compile_header, *defined, preload=None, check=False)
+                self.assertEqual(result.returncode == 0, is_taken, result.stderr)
+                if version.startswith("11") and not is_taken:
+                    self.assertIn("DELTABLOOM_ROCKSDB_UNTESTED=ON", result.stderr)
+
 
 class OtherRocksDB(InAFolder):
     """Programs that run with another RocksDB than the plugin was built for, have
