@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from support import open_terminal  # noqa: E402
 
 SOURCE = pathlib.Path(sys.argv.pop(1))
-LONG = ["torture", "mutation", "portability", "coverage", "packages", "abi"]
+LONG = ["torture", "stress", "mutation", "portability", "coverage", "packages", "abi"]
 TOOLS = "bash env cat sed dirname basename".split()
 APT_LINE = re.compile(
     r"^  apt-get update && apt-get install -y --no-install-recommends (.+)$", re.M
@@ -63,7 +63,7 @@ class Help(ScriptTest):
         common = top / "script/common.sh"
         common.write_text(common.read_text().replace("/usr/bin/python3", "/no/python3"))
         without = [self.check_help(top, command, tools) for command in commands]
-        self.assertEqual(sum("once Python is installed" in text for text in without), 3)
+        self.assertEqual(sum("once Python is installed" in text for text in without), 4)
         self.assertFalse((top / "build").exists())
 
     def check_help(self, top, command, tools):
@@ -86,6 +86,8 @@ class Help(ScriptTest):
             "--long nonsense",
             "--long torture --nonsense",
             "--long torture --seed",
+            "--long stress",
+            "--long stress /no/rocksdb",
             "--long mutation --nonsense",
             "--long portability vax",
             "--long packages 7",
