@@ -599,7 +599,11 @@ TEST(RangesOutOfMemoryTest, ScansAskWithoutMemory) {
               state,
               [&](const ReadOptions& read) {
                 ++asked;
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 9, 0)
+                has_key = (*read.table_filter)(table);
+#else
                 has_key = read.table_filter(table);
+#endif
                 return inner.release();
               },
               {}, {keys[7], keys[8], rocksdb::BytewiseComparator()}, &refused);

@@ -561,7 +561,7 @@ TEST_F(RangesScanTest, TheCallersTableFilterIsAsked) {
         ++asked;
         return answer;
       };
-#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 8, 0)
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 9, 0)
   read.table_filter = &filter;
 #else
   read.table_filter = filter;
@@ -574,6 +574,19 @@ TEST_F(RangesScanTest, TheCallersTableFilterIsAsked) {
   // It alone counts.
   EXPECT_EQ(db_.counted.Since().tables, 2u);
 }
+
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 8, 0)
+TEST_F(RangesScanTest, PrepareChangesNothing) {
+  LoadTwoTables();
+  const auto scan = db_.Scan(Key(10), Key(20));
+  rocksdb::MultiScanArgs part(rocksdb::BytewiseComparator());
+  part.insert(Key(12), Key(14));
+  scan->Prepare(part);
+  scan->Seek(Key(12));
+  EXPECT_EQ(KeysForward(scan.get()),
+            (Strings{Key(12), Key(14), Key(16), Key(18)}));
+}
+#endif
 
 // --- Transactions and batches: the second form ------------------------------
 
