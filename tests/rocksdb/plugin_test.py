@@ -64,7 +64,9 @@ class Programs(InAFolder):
 
     def properties(self):
         dump = ["sst_dump", "--show_properties", "--command=none"]
-        return "".join(run(*dump, f"--file={table}", preload=None).stdout for table in self.db.glob("*.sst"))
+        return "".join(
+            run(*dump, f"--file={table}", preload=None).stdout for table in self.db.glob("*.sst")
+        )
 
     def log(self):
         return (self.db / "LOG").read_text(errors="replace")
@@ -102,7 +104,10 @@ class Preload(Programs):
     def test_bad_policy_is_reported(self):
         for policy, answer in (
             ("deltabloom:nan", "deltabloom: bits_per_key 'nan' is not valid: use 0 to 1000"),
-            ("{id=deltabloom;layout=cuckoo;}", "deltabloom: layout 'cuckoo' is not valid: use classic"),
+            (
+                "{id=deltabloom;layout=cuckoo;}",
+                "deltabloom: layout 'cuckoo' is not valid: use classic",
+            ),
         ):
             result = self.bench(policy, "fillseq", check=False)
             # On a line of its own, whatever the program makes of it.
@@ -128,7 +133,9 @@ class InTree(InAFolder):
         (plugin / "source").symlink_to(SOURCE)
 
     def check_sources(self, sources, without_c=False):
-        expected = {f"source/{file}" for file in COMPILED if not (without_c and "/rocksdb/c/" in file)}
+        expected = {
+            f"source/{file}" for file in COMPILED if not (without_c and "/rocksdb/c/" in file)
+        }
         self.assertEqual(len(sources), len(set(sources)))
         self.assertEqual(set(sources), expected)
         self.assertEqual(len(expected), len(COMPILED) - (2 if without_c else 0))
@@ -141,7 +148,8 @@ class InTree(InAFolder):
                 "CXXFLAGS = -base\n"
                 "include $(foreach p,$(ROCKSDB_PLUGINS),plugin/$(p)/*.mk)\n"
                 "show:\n\t@echo '$(deltabloom_SOURCES)'; echo '$(deltabloom_FUNC)'\n"
-                f"{objects}/%.o:\n\t@echo '$(CXXFLAGS)'\n")
+                f"{objects}/%.o:\n\t@echo '$(CXXFLAGS)'\n"
+            )
             make = ["make", "-s", "-C", str(self.folder), "ROCKSDB_PLUGINS=deltabloom"]
             sources, function = run(*make, "show", preload=None).stdout.splitlines()
             self.check_sources(sources.split())
@@ -149,7 +157,10 @@ class InTree(InAFolder):
             without_c = run(*make, "DELTABLOOM_C=0", "show", preload=None).stdout.splitlines()[0]
             self.check_sources(without_c.split(), without_c=True)
             ours = f"{objects}/plugin/deltabloom/source/util/json.o"
-            self.assertIn("-DDELTABLOOM_IN_ROCKSDB -iquote plugin/deltabloom/source", run(*make, ours, preload=None).stdout)
+            self.assertIn(
+                "-DDELTABLOOM_IN_ROCKSDB -iquote plugin/deltabloom/source",
+                run(*make, ours, preload=None).stdout,
+            )
             theirs = run(*make, f"{objects}/util/hash.o", preload=None).stdout
             self.assertEqual(theirs.strip(), "-base")
 
@@ -158,12 +169,17 @@ class InTree(InAFolder):
             "cmake_minimum_required(VERSION 3.10)\nproject(rocksdb NONE)\n"
             "add_subdirectory(plugin/deltabloom)\n"
             'message(STATUS "sources=${deltabloom_SOURCES}")\n'
-            'message(STATUS "flags=${deltabloom_COMPILE_FLAGS}")\n')
+            'message(STATUS "flags=${deltabloom_COMPILE_FLAGS}")\n'
+        )
         for with_c in ("OFF", "ON"):
             output = run("cmake", "-S", self.folder, "-B", self.folder / "build", f"-DDELTABLOOM_C={with_c}",
                          preload=None).stdout  # fmt: skip
-            self.check_sources(re.search(r"sources=(.*)", output).group(1).split(";"), without_c=with_c == "OFF")
-        self.assertRegex(output, r"flags=-DDELTABLOOM_IN_ROCKSDB -iquote \S+/plugin/deltabloom/source")
+            self.check_sources(
+                re.search(r"sources=(.*)", output).group(1).split(";"), without_c=with_c == "OFF"
+            )
+        self.assertRegex(
+            output, r"flags=-DDELTABLOOM_IN_ROCKSDB -iquote \S+/plugin/deltabloom/source"
+        )
         # RocksDB's CMake build picks these variables from the make file.
         text = (self.folder / "plugin/deltabloom/deltabloom.mk").read_text()
         self.assertEqual(re.findall(r"_FUNC = ([^\n]*)", text), ["deltabloom_register"])
@@ -295,10 +311,18 @@ class StatisticsFile(InAFolder):
         self.assertEqual(len(values), len(samples))
         built, negatives, lookups, expected = (
             values[f'deltabloom_{name}_total{{level="0",layout="local"}}']
-            for name in ("filters_built_keys", "filter_negatives", "filter_lookups", "filter_expected_false_positives"))
+            for name in (
+                "filters_built_keys",
+                "filter_negatives",
+                "filter_lookups",
+                "filter_expected_false_positives",
+            )
+        )
         self.assertEqual(built, KEYS)
         self.assertGreaterEqual(lookups, 2 * KEYS - 10)  # absent keys outside are not looked up
-        self.assertLess(abs(lookups - KEYS - negatives - expected), 6 * expected**0.5 + expected / 3)
+        self.assertLess(
+            abs(lookups - KEYS - negatives - expected), 6 * expected**0.5 + expected / 3
+        )
 
     def test_written_while_the_program_runs(self):
         out = self.folder / "running.json"
@@ -306,8 +330,15 @@ class StatisticsFile(InAFolder):
         process = subprocess.Popen(
             self.db_bench("deltabloom:10:local", "fillseq,flush,readrandom")
             + ["--reads=1000000000", "--duration=60"],
-            env=dict(os.environ, LD_PRELOAD=PRELOAD, DELTABLOOM_STATISTICS=str(out), DELTABLOOM_STATISTICS_SECONDS="1"),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            env=dict(
+                os.environ,
+                LD_PRELOAD=PRELOAD,
+                DELTABLOOM_STATISTICS=str(out),
+                DELTABLOOM_STATISTICS_SECONDS="1",
+            ),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         seen, written = set(), set()

@@ -27,14 +27,24 @@ them every second: what a process did in its last second is not counted.
 Exit code: 0; 1 if db_stress found anything, crashed, or did not use Deltabloom's
 filters, of which the folder is kept; 2 for bad usage. Works under $TMPDIR."""
 
-TABLE = {"partition_filters": "true", "index_type": "kTwoLevelIndexSearch", "metadata_block_size": "512"}
+TABLE = {
+    "partition_filters": "true",
+    "index_type": "kTwoLevelIndexSearch",
+    "metadata_block_size": "512",
+}
 LEVELS = "{id=deltabloom;bits_per_key=10;layout=auto;allocation=levels}"
 MEMORY = "{id=deltabloom;filter_memory=200KiB;layout=auto;allocation=levels}"
 # Commits and rollbacks instead of single writes.
 TRANSACTIONS = {"use_txn": 1, "txn_write_policy": 0}
 # Each key is written ten times, with a prefix of its own, and read as a batch.
-BATCHES = {"test_batches_snapshots": 1, "prefix_size": 7, "delrangepercent": 0, "writepercent": 31,
-           "verify_iterator_with_expected_state_one_in": 0, "ingest_external_file_one_in": 0}  # fmt: skip
+BATCHES = {
+    "test_batches_snapshots": 1,
+    "prefix_size": 7,
+    "delrangepercent": 0,
+    "writepercent": 31,
+    "verify_iterator_with_expected_state_one_in": 0,
+    "ingest_external_file_one_in": 0,
+}
 
 
 def fixed_prefix(size):
@@ -53,7 +63,11 @@ CONFIGURATIONS = {
     "filter_memory": (MEMORY, {}, {}),
     "fixed prefix 5": ("deltabloom:10:auto", {}, fixed_prefix(5)),
     "fixed prefix 8, partitioned": ("deltabloom:10:auto", TABLE, fixed_prefix(8)),
-    "coupled partitions, prefix 7": (LEVELS, {**TABLE, "decouple_partitioned_filters": "false"}, fixed_prefix(7)),
+    "coupled partitions, prefix 7": (
+        LEVELS,
+        {**TABLE, "decouple_partitioned_filters": "false"},
+        fixed_prefix(7),
+    ),
     "MultiGet": ("deltabloom:10:compact", {}, {"use_multiget": 1}),
     "MultiScan": (LEVELS, {}, {"use_multiscan": 1, "delpercent": 5, "delrangepercent": 0}),
     "transactions": (LEVELS, {}, TRANSACTIONS),
@@ -122,8 +136,12 @@ UNTIL_KILLED = 100_000_000
 STARTED = "Starting database operations"
 VERIFIED = "Crash-recovery verification passed"
 
-OPERATIONS = ["rocksdb.number.keys.written", "rocksdb.number.keys.read", "rocksdb.number.multiget.keys.read",
-              "rocksdb.number.db.seek"]  # fmt: skip
+OPERATIONS = [
+    "rocksdb.number.keys.written",
+    "rocksdb.number.keys.read",
+    "rocksdb.number.multiget.keys.read",
+    "rocksdb.number.db.seek",
+]
 NEGATIVES = ["rocksdb.bloom.filter.useful", "rocksdb.bloom.filter.prefix.useful"]
 # Lookups are these and, of whole keys, the negatives.
 CHECKED = ["rocksdb.bloom.filter.full.positive", "rocksdb.bloom.filter.prefix.checked"]
@@ -135,10 +153,18 @@ class Failure(Exception):
 
 def arguments():
     parser = argparse.ArgumentParser(
-        prog="script/test --long stress", description=HELP, epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+        prog="script/test --long stress",
+        description=HELP,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     add = parser.add_argument
-    add("rocksdb", nargs="?", metavar="ROCKSDB", help="RocksDB's tree, its CMake folder, or db_stress itself")
+    add(
+        "rocksdb",
+        nargs="?",
+        metavar="ROCKSDB",
+        help="RocksDB's tree, its CMake folder, or db_stress itself",
+    )
     add("--kills", type=int, default=5, metavar="N", help="kills per configuration; default 5")
     add("--seconds", type=float, default=10, metavar="S", help="longest time to a kill; default 10")
     add("--seed", type=int, metavar="N", help="seed of what is drawn; default: random, and printed")
@@ -168,8 +194,10 @@ def find_program(parser, place):
             if (place / folder / name).is_file():
                 return (place / folder / name).resolve()
     if (place / "db_stress_tool").is_dir():
-        parser.error(f"{place} has no db_stress yet: build that target of RocksDB with "
-                     "ROCKSDB_PLUGINS=deltabloom (docs/compatibility.md)")  # fmt: skip
+        parser.error(
+            f"{place} has no db_stress yet: build that target of RocksDB with "
+            "ROCKSDB_PLUGINS=deltabloom (docs/compatibility.md)"
+        )
     parser.error(f"{place} is no source tree of RocksDB, and has no db_stress")
 
 
@@ -177,13 +205,17 @@ def check_flags(parser, program):
     """Exits if the program does not know a flag that is used."""
     used = set(FLAGS).union(*(flags for _, _, flags in CONFIGURATIONS.values()))
     try:
-        known = subprocess.run([program, "--help"], capture_output=True, text=True, errors="replace", timeout=60)
+        known = subprocess.run(
+            [program, "--help"], capture_output=True, text=True, errors="replace", timeout=60
+        )
     except OSError as error:
         parser.error(f"{program} does not run: {error.strerror}")
     missing = sorted(flag for flag in used if not re.search(rf"^ *-{flag} \(", known.stdout, re.M))
     if missing:
-        parser.error(f"{program} is no db_stress, or one of a RocksDB that is too old: it has no flag "
-                     f"--{missing[0]} (11.8 and later have all that are used)")  # fmt: skip
+        parser.error(
+            f"{program} is no db_stress, or one of a RocksDB that is too old: it has no flag "
+            f"--{missing[0]} (11.8 and later have all that are used)"
+        )
 
 
 class Process:
@@ -192,8 +224,13 @@ class Process:
 
     def __init__(self, command, log):
         # Line by line: what a killed process has printed counts.
-        self.child = subprocess.Popen(["stdbuf", "-oL", *command], stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True, errors="replace")  # fmt: skip
+        self.child = subprocess.Popen(
+            ["stdbuf", "-oL", *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
         self.lines = []
         self.working = threading.Event()
         self.reader = threading.Thread(target=self.read, args=(log,))
@@ -230,12 +267,21 @@ class Run:
     def command(self, operations):
         options = self.folder / "OPTIONS"
         prefix = self.flags["prefix_size"]
-        text = OPTIONS.format(policy=self.policy, prefix=f"rocksdb.FixedPrefix.{prefix}" if prefix > 0 else "nullptr")
-        options.write_text(text + "".join(f"  {key}={value}\n" for key, value in self.table.items()))
+        text = OPTIONS.format(
+            policy=self.policy, prefix=f"rocksdb.FixedPrefix.{prefix}" if prefix > 0 else "nullptr"
+        )
+        options.write_text(
+            text + "".join(f"  {key}={value}\n" for key, value in self.table.items())
+        )
         for name in ("db", "expected"):
             (self.folder / name).mkdir(exist_ok=True)
-        flags = {**self.flags, "db": self.folder / "db", "expected_values_dir": self.folder / "expected",
-                 "options_file": options, "ops_per_thread": operations}  # fmt: skip
+        flags = {
+            **self.flags,
+            "db": self.folder / "db",
+            "expected_values_dir": self.folder / "expected",
+            "options_file": options,
+            "ops_per_thread": operations,
+        }
         return [self.program, *(f"--{name}={value}" for name, value in flags.items())]
 
     def start(self, operations):
@@ -257,7 +303,11 @@ class Run:
 
     def check_recovery(self, process):
         # Batches verify themselves when they are read.
-        if self.kills > 0 and not self.flags.get("test_batches_snapshots") and not process.has(VERIFIED):
+        if (
+            self.kills > 0
+            and not self.flags.get("test_batches_snapshots")
+            and not process.has(VERIFIED)
+        ):
             raise Failure("did not compare the database with what the killed process wrote")
 
     def end(self):
@@ -293,7 +343,9 @@ class Run:
         negatives = sum(total[ticker] for ticker in NEGATIVES)
         lookups = sum(total[ticker] for ticker in CHECKED) + total["rocksdb.bloom.filter.useful"]
         if total["filters"] == 0:
-            raise Failure("no filter of Deltabloom was built: is the plugin inside? (docs/compatibility.md)")
+            raise Failure(
+                "no filter of Deltabloom was built: is the plugin inside? (docs/compatibility.md)"
+            )
         if negatives == 0:
             raise Failure("no filter rejected a key: they were not used")
         operations = sum(total[ticker] for ticker in OPERATIONS)
@@ -326,15 +378,23 @@ def main():
         begin = time.monotonic()
         try:
             numbers = run.check(chosen.kills, chosen.seconds)
-            print(f"{name:30}" + "".join(f"{number:12,}" for number in numbers)
-                  + f"   {time.monotonic() - begin:.0f} s", flush=True)  # fmt: skip
+            print(
+                f"{name:30}"
+                + "".join(f"{number:12,}" for number in numbers)
+                + f"   {time.monotonic() - begin:.0f} s",
+                flush=True,
+            )
             shutil.rmtree(folder)
         except Failure as failure:
             failed += 1
             print(f"{name:30}FAILED after {run.kills} kills: {failure}", flush=True)
             outputs = sorted(folder.glob("output.*"), key=os.path.getmtime)
             tail = outputs[-1].read_text(errors="replace").splitlines()[-5:]
-            print("".join(f"    {line[:200]}\n" for line in tail) + f"    database and outputs: {folder}", flush=True)
+            print(
+                "".join(f"    {line[:200]}\n" for line in tail)
+                + f"    database and outputs: {folder}",
+                flush=True,
+            )
     if failed == 0:
         top.rmdir()
     print(f"{len(names)} configurations, {failed} failures")

@@ -14,8 +14,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import run as stress  # noqa: E402
 
 FLAGS = sorted(set(stress.FLAGS).union(*(flags for _, _, flags in stress.CONFIGURATIONS.values())))
-EVENT = ('2026/01/01-00:00:00 12 EVENT_LOG_v1 {"time_micros": 1, "event": "table_file_creation", '
-         '"table_properties": {"filter_size": %d, "filter_policy": "%s"}}')  # fmt: skip
+EVENT = (
+    '2026/01/01-00:00:00 12 EVENT_LOG_v1 {"time_micros": 1, "event": "table_file_creation", '
+    '"table_properties": {"filter_size": %d, "filter_policy": "%s"}}'
+)
 # The last dump of a process counts.
 LOG = """
 rocksdb.bloom.filter.useful COUNT : 1
@@ -49,14 +51,34 @@ class Stress(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.enterContext(mock.patch.object(tempfile, "tempdir", str(self.folder)))
 
-    def output_of(self, *words, log=LOG % 10 + EVENT % (69, "deltabloom"), work="exec sleep 60",
-                  recovery="echo 'Crash-recovery verification passed :)'", flags=FLAGS):  # fmt: skip
+    def output_of(
+        self,
+        *words,
+        log=LOG % 10 + EVENT % (69, "deltabloom"),
+        work="exec sleep 60",
+        recovery="echo 'Crash-recovery verification passed :)'",
+        flags=FLAGS,
+    ):
         program = self.folder / "db_stress"
-        program.write_text(STAND_IN % {"flags": " ".join(flags), "log": log, "work": work, "recovery": recovery})
+        program.write_text(
+            STAND_IN % {"flags": " ".join(flags), "log": log, "work": work, "recovery": recovery}
+        )
         program.chmod(0o755)
-        command = ["stress", str(self.folder), "--kills", "2", "--seconds", "0.1", "--only", "local", *words]
+        command = [
+            "stress",
+            str(self.folder),
+            "--kills",
+            "2",
+            "--seconds",
+            "0.1",
+            "--only",
+            "local",
+            *words,
+        ]
         out, err = io.StringIO(), io.StringIO()
-        with mock.patch.object(sys, "argv", command), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with mock.patch.object(sys, "argv", command), contextlib.redirect_stdout(
+            out
+        ), contextlib.redirect_stderr(err):
             try:
                 code = stress.main()
             except SystemExit as end:
@@ -87,7 +109,9 @@ class Stress(unittest.TestCase):
         self.assertIn("they were not used", self.failure(log=log + EVENT % (69, "deltabloom")))
 
     def test_what_db_stress_finds(self):
-        self.assertIn("after 0 kills: ended before the kill, exit code 1", self.failure(work="exit 1"))
+        self.assertIn(
+            "after 0 kills: ended before the kill, exit code 1", self.failure(work="exit 1")
+        )
         self.assertIn("ended before the kill, exit code 0", self.failure(work="exit 0"))
         self.assertIn("ended before the kill, signal 6", self.failure(work="kill -6 $$"))
         found = self.failure(recovery="echo 'Verification failed for key 7'; exit 1")
