@@ -404,6 +404,18 @@ TEST(TreeBitsTest, FullTreesAreSizedByTheLastRunAndTheLimits) {
             "0:3x20 2:1x900 6:1x950 ");
 }
 
+// The last flush before a database is closed is small. The next one is planned
+// as large as those before, or each of its keys would have the bits that suit a
+// tiny run.
+TEST(TreeBitsTest, ASmallFlushHardlyChangesThePlan) {
+  TreeBits tree = TreeOf("6:1600000@9<last");
+  for (int flushes = 0; flushes < 3; ++flushes) tree.Flushed(10'000);
+  const double bits = BitsOf(tree);
+  tree.Flushed(10);
+  EXPECT_NEAR(BitsOf(tree), bits, 0.01);
+  EXPECT_NEAR(tree.flush_keys(), 9994, 3);
+}
+
 // All tables have the average: upper levels get more only as far as the whole
 // stays within 3 %.
 TEST(TreeBitsTest, FiltersOnDiskLimitWhatUpperLevelsGet) {
@@ -626,7 +638,7 @@ TEST(FilterMemoryTest, TheLastRunLeavesRoomForKeysToCome) {
   std::string problem;
   for (const double keys : {40'000, 20'000}) {
     BitsInTree(options, table, &trees, &family, &problem);
-    EXPECT_NEAR(family.target, 240'000 * 0.97 / keys, 1e-9);
+    EXPECT_NEAR(family.target, 240'000 / 1.03 / keys, 1e-9);
     compaction.manual = true;
   }
 }
@@ -691,24 +703,24 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   };
   EXPECT_EQ(target(), 20);  // the ceiling
   add("same", 50'000, 10);
-  EXPECT_NEAR(target(), 400'000 * 0.97 / 20'000, 1e-9);
+  EXPECT_NEAR(target(), 400'000 / 1.03 / 20'000, 1e-9);
   add("other", 0, 5);
-  EXPECT_NEAR(target(), 350'000 * 0.97 / 20'000, 1e-9);
+  EXPECT_NEAR(target(), 350'000 / 1.03 / 20'000, 1e-9);
   TreeBits& unknown = add("unknown", 0, -1)->bits;
-  EXPECT_NEAR(target(), (350'000 - 200'000) * 0.97 / 20'000, 1e-9);
+  EXPECT_NEAR(target(), (350'000 - 200'000) / 1.03 / 20'000, 1e-9);
   unknown.Learn(2, Facts(1'000, 15, kBottommost));
   unknown.SetTree({{1, 6, 0}, {2, 6, 0}});
-  EXPECT_NEAR(target(), 135'000 * 0.97 / 20'000, 1e-9);
+  EXPECT_NEAR(target(), 135'000 / 1.03 / 20'000, 1e-9);
   TreeLimits no_policy;
   no_policy.filters = false;
   unknown.SetLimits(no_policy);
-  EXPECT_NEAR(target(), 335'000 * 0.97 / 20'000, 1e-9);
+  EXPECT_NEAR(target(), 335'000 / 1.03 / 20'000, 1e-9);
   // A total that SetOptions changed in one family changes in all.
   options.filter_memory = 55'000;
-  EXPECT_NEAR(target(), 375'000 * 0.97 / 20'000, 1e-9);
+  EXPECT_NEAR(target(), 375'000 / 1.03 / 20'000, 1e-9);
   EXPECT_EQ(problem, "");
   add("different", 54'000, 10);
-  EXPECT_NEAR(target(), 367'000 * 0.97 / 30'000, 1e-9);
+  EXPECT_NEAR(target(), 367'000 / 1.03 / 30'000, 1e-9);
   EXPECT_EQ(problem,
             "column families have different values of filter_memory: the "
             "smallest is used until all have the same");
@@ -799,8 +811,8 @@ TEST_F(RunUseTest, HitsAndMisses) {
   Look(1e6, 1);
   EXPECT_NEAR(Rewritten(4).runs[4].bits_per_key, 4, 0.1);
   EXPECT_NEAR(Rewritten(1.5).runs[4].bits_per_key, 1.5, 0.1);
-  EXPECT_LT(Rewritten(4).bits, 4.4);
-  EXPECT_LT(Rewritten(1.5).bits, 2.15);
+  EXPECT_LT(Rewritten(4).bits, 4.5);
+  EXPECT_LT(Rewritten(1.5).bits, 2.25);
   EXPECT_LT(Wasted(Rewritten(1.5), 1), 0.01);
 }
 
@@ -869,7 +881,7 @@ TEST_F(RunUseTest, SourcesComeAndGo) {
 }
 
 // Fewer lookups than kLeastLookups say nothing; a workload that turns is
-// followed within some lookups, and small changes change nothing.
+// followed within some lookups, and few lookups change little.
 TEST_F(RunUseTest, IsLearnedAndForgotten) {
   Look(9'000, 1);
   EXPECT_TRUE(counter.use().empty());
@@ -884,7 +896,7 @@ TEST_F(RunUseTest, IsLearnedAndForgotten) {
   EXPECT_GT(counter.use().at(kBottommost), 0.8);
   const double before = counter.use().at(kBottommost);
   Look(50'000, 0.5);
-  EXPECT_EQ(counter.use().at(kBottommost), before);
+  EXPECT_NEAR(counter.use().at(kBottommost), before, 0.02);
   EXPECT_LT(counter.lookups(), 3 * RunUseCounter::kHalfLife);
 }
 

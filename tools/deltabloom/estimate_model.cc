@@ -132,7 +132,6 @@ std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
                                  const internal::RateCurve& curve,
                                  const Budget& budget, double bits) {
   constexpr double kNeeded = 0.001;
-  constexpr double kSparedReads = 0.005;
   const double least =
       budget.hits > 0 ? std::min(bits, budget.min_bits_per_key) : 0;
   const std::vector<double> lookups = AbsentLookups(tree, budget.hits);
@@ -144,8 +143,7 @@ std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
   }
   if (use < kNeeded) {
     const internal::Allocation enough = internal::AllocateForRates(
-        curve, runs,
-        internal::UniformBits(curve, runs, bits).rates + kSparedReads);
+        curve, runs, internal::UniformBits(curve, runs, bits).rates);
     bits = enough.bits / enough.keys;
   }
   std::vector<double> given;

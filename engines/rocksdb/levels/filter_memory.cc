@@ -7,9 +7,9 @@
 namespace deltabloom::internal {
 namespace {
 
-// Tables are given this share of filter_memory. The rest is for tables that are
-// written before the last run is next rewritten.
-constexpr double kPlannedMemory = 0.97;
+// The share of the total that the average is planned with. The limit of filters
+// on disk is the total itself, as it is 3 % above bits_per_key.
+constexpr double kPlannedMemory = 1 / (1 + kMostExcess);
 
 }  // namespace
 

@@ -11,8 +11,13 @@ namespace {
 // microseconds: not for fewer lookups than this.
 constexpr double kLookupsPerUpdate = 1000;
 
-// Below this share of lookups in filters of unknown rate the others are enough.
+// Lookups in filters of unknown rate are left out. Up to this share of all they
+// change a weight by at most 1 %, and so bits per key by log2(1.01) = 0.014.
 constexpr double kMostUnknown = 0.01;
+
+// The least weight: that of one lookup in kHalfLife. A run of weight 0 would
+// have no best bits.
+constexpr double kLeastUse = 1 / RunUseCounter::kHalfLife;
 
 }  // namespace
 
@@ -71,11 +76,7 @@ void RunUseCounter::Count(std::map<int, OriginLookups> lookups,
   if (lookups_ < kLeastLookups) return;
   for (const auto& [origin, asked] : asked_) {
     if (!(asked.most > 0)) continue;
-    const double use = std::clamp(asked.absent / asked.most, 1e-6, 1.0);
-    const auto [known, added] = use_.try_emplace(origin, use);
-    const double change = use / known->second;
-    if (!added && change <= kHysteresis && change >= 1 / kHysteresis) continue;
-    known->second = use;
+    use_[origin] = std::clamp(asked.absent / asked.most, kLeastUse, 1.0);
   }
 }
 

@@ -21,12 +21,13 @@ struct OriginLookups {
 // Measures the weights of TreeBits::SetUse(). Not thread-safe.
 class RunUseCounter {
  public:
-  // Fewer lookups are not enough to measure weights: all runs then count alike.
+  // Runs count alike until this many lookups were counted. The smallest weight
+  // that decides anything is 1 in 1,000 (kNeeded in table_bits.cc): it is then
+  // ten lookups, with a standard error of a third, or half a bit per key.
   static constexpr double kLeastLookups = 10'000;
-  // The number of lookups after which earlier ones count half.
+  // The number of lookups after which earlier ones count half: a hundred times
+  // kLeastLookups, so that a weight of 1 in 1,000 is known to 3 %.
   static constexpr double kHalfLife = 1'000'000;
-  // A weight changes only by more than this factor.
-  static constexpr double kHysteresis = 1.25;
 
   // Takes what `source`, a policy, and the sources of earlier calls counted
   // since then: a copy of a policy is another source beside it. Weights are

@@ -8,29 +8,13 @@
 namespace deltabloom::internal {
 namespace {
 
-// Filters on disk may exceed the average by this, which upper levels get where
-// RocksDB moved tables into the last run as they were. With 0 lookups have 1.16
-// times the false positives, without a limit sequential loads take 13 bits of
-// 10 (docs/measurements.md).
-constexpr double kMostExcess = 0.03;
-
-// The same limit in trees where whole runs are written. With 0.03 lookups had
-// 1.2 times the false positives on 13 loads of 100,000 keys.
+// kMostExcess where whole runs are written: with 0.03 lookups have 1.28 times
+// the false positives (docs/measurements.md).
 constexpr double kMostExcessOfRuns = 0.05;
 
 // A run that fewer lookups than this query for keys that it does not hold needs
 // no filter of its own.
 constexpr double kNeeded = 0.001;
-
-// If the last run needs no filter, lookups may have this many false positives
-// more than with uniform bits: bits that save fewer are given back.
-constexpr double kSparedReads = 0.005;
-
-// DB::CompactFiles does not say what it replaces. While a total is exceeded,
-// its tables have the bits of their level less this multiple of the excess per
-// key. Then new keys do not get the bits of the level (the test
-// CompactFilesOfNewKeysKeepsTheTotal).
-constexpr double kExcessWeight = 10;
 
 }  // namespace
 
@@ -84,11 +68,12 @@ std::vector<SortedRun> TreeBits::PlannedRuns() const {
   return RunsOf(PlanFullTree(Levels(), limits_, flush_keys()));
 }
 
-// The average that is set, less what is given back.
+// The average that is set. If the last run needs no filter, the least average
+// with which lookups have no more false positives than with uniform bits.
 double TreeBits::PlannedAverage(const std::vector<SortedRun>& runs,
                                 const RateCurve& curve) const {
   if (IsNeeded(kBottommost)) return average_;
-  const double rates = UniformBits(curve, runs, average_).rates + kSparedReads;
+  const double rates = UniformBits(curve, runs, average_).rates;
   const Allocation least = AllocateForRates(curve, runs, rates);
   if (!(least.keys > 0)) return average_;
   return std::clamp(least.bits / least.keys, LeastBits(), average_);
@@ -102,9 +87,8 @@ double TreeBits::MostBits(const NewTable& table, double free,
   }
   const double replaced =
       job->read.FilterBits(bits_of_unknown) / job->read.keys;
-  // The filters that DB::CompactFiles replaces may have fewer bits than their
-  // level.
-  if (job->silent && free < 0) return replaced + kExcessWeight * free / keys_;
+  // DB::CompactFiles does not say what it replaces: it may be new keys.
+  if (job->silent && free < 0) return 0;
   const double keys_left = job->read.keys - job->written.keys;
   return replaced + (keys_left > 0 ? std::max(free, 0.0) / keys_left : 0);
 }

@@ -4,13 +4,6 @@
 #include <unordered_set>
 
 namespace deltabloom::internal {
-namespace {
-
-// Keys to come are at most twice those that are there: universal compaction by
-// default lets a tree grow threefold until its largest run is written again.
-constexpr double kMostGrowth = 3;
-
-}  // namespace
 
 std::string NameOfOrigin(int origin) {
   return origin == kBottommost ? "last run"
@@ -59,8 +52,10 @@ void TreeBits::Forget(uint64_t file) {
 
 void TreeBits::Flushed(uint64_t keys) {
   const auto n = static_cast<double>(keys);
-  // A large one counts more: the last flush before a database is closed may
-  // have any size.
+  // The average is over keys, not over flushes: it forgets a third per flush of
+  // average size, and little by a small one, as the last before a database is
+  // closed may be. The next one may be large, and would get the many bits of a
+  // small run for each of its keys.
   const double part = n / (n + 2 * flush_keys_ + 1);
   flush_keys_ += part * (n - flush_keys_);
 }
@@ -158,7 +153,7 @@ double TreeBits::KeysToCome(const NewTable& table) const {
   if (!(run.tree_keys > 0)) return 0;
   const double keys_when_written = run.tree_keys / run.keys;
   const double growth = keys_ / keys_when_written;
-  return keys_ * (std::clamp(growth, 1.0, kMostGrowth) - 1);
+  return keys_ * (std::max(growth, 1.0) - 1);
 }
 
 std::vector<TreeRun> TreeBits::Runs(
