@@ -148,121 +148,183 @@ std::string Object(uint64_t group) {
          "/" + Letters(group, 40) + std::to_string(group) + '\0';
 }
 
+// --- The schemas -------------------------------------------------------------
+
+Schema SecondaryIndexSchema() {
+  Schema schema = {"secondary-index", "all rows of a value"};
+  schema.scan = [](uint64_t group) { return AllOf(IndexValue(group)); };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return IndexValue(group) + Bytes(Random(group, i));
+  };
+  schema.prefix = FixedPrefix<12>;
+  return schema;
+}
+
+Schema FoldersSchema() {
+  Schema schema = {"folders", "the children of a folder"};
+  schema.scan = [](uint64_t group) { return AllOf(Folder(group)); };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return Folder(group) + std::to_string(Ascending(group, i, 1'000'000));
+  };
+  schema.prefix = PrefixTo<'/', 5>;
+  return schema;
+}
+
+Schema TenantRowsSchema() {
+  Schema schema = {"tenant-rows", "the rows of a tenant in a table"};
+  schema.scan = [](uint64_t group) { return AllOf(TenantInTable(group)); };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return TenantInTable(group) + Bytes(Random(group, i));
+  };
+  schema.prefix = FixedPrefix<12>;
+  return schema;
+}
+
+Schema HostsSchema() {
+  Schema schema = {"hosts", "all times of a reversed host name"};
+  schema.scan = [](uint64_t group) { return AllOf(Host(group)); };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return Host(group) + Bytes(~Ascending(group, i, 1000 * kHour));
+  };
+  schema.prefix = PrefixTo<'/', 1>;
+  return schema;
+}
+
+Schema UserOrdersSchema() {
+  Schema schema = {"user-orders", "the orders of a user"};
+  schema.scan = [](uint64_t group) { return AllOf(User(group) + "order:"); };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return User(group) +
+           "order:" + std::to_string(Ascending(group, i, 1'000'000));
+  };
+  schema.prefix = PrefixTo<':', 3>;
+  return schema;
+}
+
+Schema IntegersSchema() {
+  Schema schema = {"integers", "1,024 numbers of 64 bits"};
+  schema.scan = [](uint64_t group) {
+    const uint64_t first = FirstNumber(group);
+    return Scan{Bytes(first), Bytes(first + kNumbersInScan)};
+  };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return Bytes(FirstNumber(group) + Ascending(group, i, kNumbersInScan));
+  };
+  return schema;
+}
+
+Schema LastHourSchema() {
+  Schema schema = {"last-hour",
+                   "the last hour of a tenant that has older entries"};
+  schema.scan = [](uint64_t group) {
+    return Scan{EntryOfTenant(group, 0), EntryOfTenant(group, kHour)};
+  };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return EntryOfTenant(group, Ascending(group, i, kHour));
+  };
+  schema.others = 10;
+  schema.other = [](uint64_t group, uint64_t i) {
+    return EntryOfTenant(group, kHour + Ascending(group, i, 30 * 24 * kHour));
+  };
+  schema.prefix = PrefixTo<'\0', 1>;
+  return schema;
+}
+
+Schema DocumentsSchema() {
+  Schema schema = {"documents",
+                   "a document and its revisions, keys of 8, 16 and 24 bytes"};
+  schema.scan = [](uint64_t group) { return AllOf(Document(group, 0)); };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return Document(group, 0) + (i == 0 ? "" : Bytes(i));
+  };
+  schema.others = 3;
+  schema.other = [](uint64_t group, uint64_t i) {
+    return i == 0 ? Bytes(group)
+                  : Document(group, 1) + (i == 1 ? "" : Bytes(1));
+  };
+  schema.prefix = FixedPrefix<16>;
+  return schema;
+}
+
+Schema TagsSchema() {
+  Schema schema = {"tags", "the tags of a document, all under UUIDs"};
+  schema.scan = [](uint64_t group) { return AllOf(TagsOf(group)); };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return TagsOf(group) + Letters(i, 6);
+  };
+  schema.others = 1;
+  schema.other = [](uint64_t group, uint64_t) { return "doc/" + Uuid(group); };
+  schema.prefix = PrefixTo<'/', 2>;
+  return schema;
+}
+
+Schema EdgesSchema() {
+  Schema schema = {"edges", "the edges of a type of a vertex that has others"};
+  schema.scan = [](uint64_t group) {
+    return AllOf(EdgesOf(group, kTypeOfScan));
+  };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return EdgesOf(group, kTypeOfScan) + Bytes(Random(group, i));
+  };
+  schema.others = 4;
+  schema.other = [](uint64_t group, uint64_t i) {
+    constexpr uint64_t kTypes[] = {1, 4, 6, 30};
+    return EdgesOf(group, kTypes[i]) + Bytes(Random(group, i));
+  };
+  schema.prefix = FixedPrefix<9>;
+  return schema;
+}
+
+Schema UnreadMessagesSchema() {
+  Schema schema = {"unread-messages",
+                   "the new messages in a room that has older ones"};
+  schema.scan = [](uint64_t group) {
+    return Scan{Message(group, TimeOfScan(group)), AllOf(Room(group)).upper};
+  };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return Message(group, TimeOfScan(group) + Ascending(group, i, 9 * kHour));
+  };
+  schema.others = 10;
+  schema.other = [](uint64_t group, uint64_t i) {
+    return Message(group,
+                   TimeOfScan(group) - 1 - Ascending(group, i, 99 * kHour));
+  };
+  schema.prefix = PrefixTo<'/', 2>;
+  return schema;
+}
+
+Schema MapCellsSchema() {
+  Schema schema = {"map-cells", "the places in a cell of a map"};
+  schema.scan = [](uint64_t group) {
+    return Scan{CellOfMap(group, 0), CellOfMap(group, kPointsOfCell)};
+  };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return CellOfMap(group, Ascending(group, i, kPointsOfCell)) +
+           Bytes(Random(group, i));
+  };
+  return schema;
+}
+
+Schema ObjectVersionsSchema() {
+  Schema schema = {"object-versions",
+                   "the versions of an object, names of 150 bytes"};
+  schema.scan = [](uint64_t group) { return AllOf(Object(group)); };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return Object(group) + Bytes(~Ascending(group, i, 1000 * kHour));
+  };
+  schema.prefix = PrefixTo<'\0', 1>;
+  return schema;
+}
+
 }  // namespace
 
 const std::vector<Schema>& Schemas() {
-  using Group = uint64_t;
   static const auto& schemas = *new std::vector<Schema>{
-      {"secondary-index", "all rows of a value",
-       [](Group group) { return AllOf(IndexValue(group)); },
-       [](Group group, uint64_t i) {
-         return IndexValue(group) + Bytes(Random(group, i));
-       },
-       0, nullptr, FixedPrefix<12>},
-      {"folders", "the children of a folder",
-       [](Group group) { return AllOf(Folder(group)); },
-       [](Group group, uint64_t i) {
-         return Folder(group) + std::to_string(Ascending(group, i, 1'000'000));
-       },
-       0, nullptr, PrefixTo<'/', 5>},
-      {"tenant-rows", "the rows of a tenant in a table",
-       [](Group group) { return AllOf(TenantInTable(group)); },
-       [](Group group, uint64_t i) {
-         return TenantInTable(group) + Bytes(Random(group, i));
-       },
-       0, nullptr, FixedPrefix<12>},
-      {"hosts", "all times of a reversed host name",
-       [](Group group) { return AllOf(Host(group)); },
-       [](Group group, uint64_t i) {
-         return Host(group) + Bytes(~Ascending(group, i, 1000 * kHour));
-       },
-       0, nullptr, PrefixTo<'/', 1>},
-      {"user-orders", "the orders of a user",
-       [](Group group) { return AllOf(User(group) + "order:"); },
-       [](Group group, uint64_t i) {
-         return User(group) +
-                "order:" + std::to_string(Ascending(group, i, 1'000'000));
-       },
-       0, nullptr, PrefixTo<':', 3>},
-      {"integers", "1,024 numbers of 64 bits",
-       [](Group group) {
-         const uint64_t first = FirstNumber(group);
-         return Scan{Bytes(first), Bytes(first + kNumbersInScan)};
-       },
-       [](Group group, uint64_t i) {
-         return Bytes(FirstNumber(group) + Ascending(group, i, kNumbersInScan));
-       },
-       0, nullptr, nullptr},
-      {"last-hour", "the last hour of a tenant that has older entries",
-       [](Group group) {
-         return Scan{EntryOfTenant(group, 0), EntryOfTenant(group, kHour)};
-       },
-       [](Group group, uint64_t i) {
-         return EntryOfTenant(group, Ascending(group, i, kHour));
-       },
-       10,
-       [](Group group, uint64_t i) {
-         return EntryOfTenant(group,
-                              kHour + Ascending(group, i, 30 * 24 * kHour));
-       },
-       PrefixTo<'\0', 1>},
-      {"documents", "a document and its revisions, keys of 8, 16 and 24 bytes",
-       [](Group group) { return AllOf(Document(group, 0)); },
-       [](Group group, uint64_t i) {
-         return Document(group, 0) + (i == 0 ? "" : Bytes(i));
-       },
-       3,
-       [](Group group, uint64_t i) {
-         return i == 0 ? Bytes(group)
-                       : Document(group, 1) + (i == 1 ? "" : Bytes(1));
-       },
-       FixedPrefix<16>},
-      {"tags", "the tags of a document, all under UUIDs",
-       [](Group group) { return AllOf(TagsOf(group)); },
-       [](Group group, uint64_t i) { return TagsOf(group) + Letters(i, 6); }, 1,
-       [](Group group, uint64_t) { return "doc/" + Uuid(group); },
-       PrefixTo<'/', 2>},
-      {"edges", "the edges of a type of a vertex that has others",
-       [](Group group) { return AllOf(EdgesOf(group, kTypeOfScan)); },
-       [](Group group, uint64_t i) {
-         return EdgesOf(group, kTypeOfScan) + Bytes(Random(group, i));
-       },
-       4,
-       [](Group group, uint64_t i) {
-         constexpr uint64_t kTypes[] = {1, 4, 6, 30};
-         return EdgesOf(group, kTypes[i]) + Bytes(Random(group, i));
-       },
-       FixedPrefix<9>},
-      {"unread-messages", "the new messages in a room that has older ones",
-       [](Group group) {
-         return Scan{Message(group, TimeOfScan(group)),
-                     AllOf(Room(group)).upper};
-       },
-       [](Group group, uint64_t i) {
-         return Message(group,
-                        TimeOfScan(group) + Ascending(group, i, 9 * kHour));
-       },
-       10,
-       [](Group group, uint64_t i) {
-         return Message(
-             group, TimeOfScan(group) - 1 - Ascending(group, i, 99 * kHour));
-       },
-       PrefixTo<'/', 2>},
-      {"map-cells", "the places in a cell of a map",
-       [](Group group) {
-         return Scan{CellOfMap(group, 0), CellOfMap(group, kPointsOfCell)};
-       },
-       [](Group group, uint64_t i) {
-         return CellOfMap(group, Ascending(group, i, kPointsOfCell)) +
-                Bytes(Random(group, i));
-       },
-       0, nullptr, nullptr},
-      {"object-versions", "the versions of an object, names of 150 bytes",
-       [](Group group) { return AllOf(Object(group)); },
-       [](Group group, uint64_t i) {
-         return Object(group) + Bytes(~Ascending(group, i, 1000 * kHour));
-       },
-       0, nullptr, PrefixTo<'\0', 1>},
+      SecondaryIndexSchema(), FoldersSchema(),        TenantRowsSchema(),
+      HostsSchema(),          UserOrdersSchema(),     IntegersSchema(),
+      LastHourSchema(),       DocumentsSchema(),      TagsSchema(),
+      EdgesSchema(),          UnreadMessagesSchema(), MapCellsSchema(),
+      ObjectVersionsSchema(),
   };
   return schemas;
 }

@@ -19,17 +19,17 @@ struct Scan {
 struct Schema {
   const char* name;
   const char* scans;  // what a scan reads, in words
-  Scan (*scan)(uint64_t group);
+  Scan (*scan)(uint64_t group) = nullptr;
   // Key number i of those that the scan of the group finds.
-  std::string (*found)(uint64_t group, uint64_t i);
+  std::string (*found)(uint64_t group, uint64_t i) = nullptr;
   // Keys of the group that no scan finds: how many each group has, also one
   // whose scan is empty, and key number i of them.
-  uint64_t others;
-  std::string (*other)(uint64_t group, uint64_t i);
+  uint64_t others = 0;
+  std::string (*other)(uint64_t group, uint64_t i) = nullptr;
   // The size of the beginning of a key that names its group, the whole key if
   // it is shorter: what a prefix extractor would take. Null: keys have no
   // prefix that all keys of a scan share.
-  size_t (*prefix)(std::string_view key);
+  size_t (*prefix)(std::string_view key) = nullptr;
 };
 
 const std::vector<Schema>& Schemas();

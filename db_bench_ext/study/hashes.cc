@@ -38,6 +38,55 @@ uint32_t Pjw(std::string_view key) {
   return h;
 }
 
+uint32_t Sdbm(std::string_view key) {
+  return Fold(key, 0, [](uint32_t h, uint32_t c) {
+    return c + (h << 6) + (h << 16) - h;
+  });
+}
+
+uint32_t LevelDB(std::string_view key) {
+  return internal::LevelDBHash(key.data(), key.size(),
+                               internal::kBloomHashSeed);
+}
+
+uint32_t Js(std::string_view key) {
+  return Fold(key, 1315423911, [](uint32_t h, uint32_t c) {
+    return h ^ ((h << 5) + c + (h >> 2));
+  });
+}
+
+uint32_t Murmur2(std::string_view key) {
+  return internal::MurmurHash2(key.data(), key.size(),
+                               internal::kBloomHashSeed);
+}
+
+uint32_t Bkdr(std::string_view key) {
+  return Fold(key, 0, [](uint32_t h, uint32_t c) { return h * 131 + c; });
+}
+
+// This hash never folds: only the last five bytes count.
+uint32_t Bp(std::string_view key) {
+  return Fold(key, 0, [](uint32_t h, uint32_t c) { return (h << 7) ^ c; });
+}
+
+uint32_t Fnv1a(std::string_view key) {
+  return Fold(key, 2166136261u,
+              [](uint32_t h, uint32_t c) { return (h ^ c) * 16777619u; });
+}
+
+uint32_t Djb(std::string_view key) {
+  return Fold(key, 5381, [](uint32_t h, uint32_t c) { return h * 33 + c; });
+}
+
+uint32_t Djb2(std::string_view key) {
+  return Fold(key, 5381, [](uint32_t h, uint32_t c) { return (h * 33) ^ c; });
+}
+
+uint32_t Dek(std::string_view key) {
+  return Fold(key, static_cast<uint32_t>(key.size()),
+              [](uint32_t h, uint32_t c) { return (h << 5) ^ (h >> 27) ^ c; });
+}
+
 uint32_t CalcNr(std::string_view key) {
   uint32_t h = 1;
   uint32_t step = 4;
@@ -206,77 +255,22 @@ double NanosecondsPerKey(const StringHash& hash,
 
 const std::vector<StringHash>& StringHashes() {
   static const std::vector<StringHash> hashes = {
-      {"SDBMHash",
-       [](std::string_view key) {
-         return Fold(key, 0, [](uint32_t h, uint32_t c) {
-           return c + (h << 6) + (h << 16) - h;
-         });
-       },
-       "sdbm database library"},
-      {"SimMurMurHash",
-       [](std::string_view key) {
-         return internal::LevelDBHash(key.data(), key.size(),
-                                      internal::kBloomHashSeed);
-       },
-       "LevelDB, util/hash.cc"},
-      {"JSHash",
-       [](std::string_view key) {
-         return Fold(key, 1315423911, [](uint32_t h, uint32_t c) {
-           return h ^ ((h << 5) + c + (h >> 2));
-         });
-       },
-       "Justin Sobel"},
+      {"SDBMHash", Sdbm, "sdbm database library"},
+      {"SimMurMurHash", LevelDB, "LevelDB, util/hash.cc"},
+      {"JSHash", Js, "Justin Sobel"},
       {"PJW", Pjw, "Aho, Sethi, Ullman: Compilers (P. J. Weinberger)"},
-      {"MurMurHash2",
-       [](std::string_view key) {
-         return internal::MurmurHash2(key.data(), key.size(),
-                                      internal::kBloomHashSeed);
-       },
-       "Austin Appleby"},
+      {"MurMurHash2", Murmur2, "Austin Appleby"},
       // PJW and ELF are the same function at 32 bits.
       {"ELFHash", Pjw, "System V ABI, symbol hash of ELF"},
-      {"BKDRHash",
-       [](std::string_view key) {
-         return Fold(key, 0,
-                     [](uint32_t h, uint32_t c) { return h * 131 + c; });
-       },
-       "Kernighan, Ritchie; multiplier 131"},
+      {"BKDRHash", Bkdr, "Kernighan, Ritchie; multiplier 131"},
       {"CalcNrHash", CalcNr, "MySQL's string hash: h and a growing step"},
       {"APHash", Ap, "Arash Partow"},
-      // This hash never folds: only the last five bytes count.
-      {"BPHash",
-       [](std::string_view key) {
-         return Fold(key, 0,
-                     [](uint32_t h, uint32_t c) { return (h << 7) ^ c; });
-       },
-       "shift by 7 and xor"},
-      {"FNVHash",
-       [](std::string_view key) {
-         return Fold(key, 2166136261u, [](uint32_t h, uint32_t c) {
-           return (h ^ c) * 16777619u;
-         });
-       },
-       "Fowler, Noll, Vo: FNV-1a, 32 bits"},
+      {"BPHash", Bp, "shift by 7 and xor"},
+      {"FNVHash", Fnv1a, "Fowler, Noll, Vo: FNV-1a, 32 bits"},
       {"RSHash", Rs, "Robert Sedgewick: Algorithms in C"},
-      {"DJB",
-       [](std::string_view key) {
-         return Fold(key, 5381,
-                     [](uint32_t h, uint32_t c) { return h * 33 + c; });
-       },
-       "D. J. Bernstein: times 33 plus"},
-      {"DJB2Hash",
-       [](std::string_view key) {
-         return Fold(key, 5381,
-                     [](uint32_t h, uint32_t c) { return (h * 33) ^ c; });
-       },
-       "D. J. Bernstein: times 33 xor"},
-      {"DEKHash",
-       [](std::string_view key) {
-         return Fold(
-             key, static_cast<uint32_t>(key.size()),
-             [](uint32_t h, uint32_t c) { return (h << 5) ^ (h >> 27) ^ c; });
-       },
-       "D. E. Knuth: The Art of Computer Programming, 6.4"},
+      {"DJB", Djb, "D. J. Bernstein: times 33 plus"},
+      {"DJB2Hash", Djb2, "D. J. Bernstein: times 33 xor"},
+      {"DEKHash", Dek, "D. E. Knuth: The Art of Computer Programming, 6.4"},
       {"SipHashNoCase", SipNoCase, "SipHash-2-4 over lower case"},
       {"SipHash", Sip, "Aumasson, Bernstein: SipHash-2-4"},
       {"XXH3", Xxh3, "Yann Collet: XXH3, 64 bits, low half"},

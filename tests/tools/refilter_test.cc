@@ -248,52 +248,70 @@ void Refilter::ExpectReplaced(Options options, const std::string& filter,
 
 constexpr char kCompact[] = "deltabloom:10:compact";
 
-// All kinds of filters, formats, checksums and compressions that RocksDB
-// writes.
-TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
-  const auto prefixes = [](auto* options, auto*) {
-    options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(11));
-  };
-  const auto only_prefixes = [](auto* options, auto* table) {
-    options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
-    table->whole_key_filtering = false;
-  };
-  const auto format = [](uint32_t version) {
-    return [version](auto*, auto* table) { table->format_version = version; };
-  };
-  const auto checksum = [](rocksdb::ChecksumType type) {
-    return [type](auto*, auto* table) { table->checksum = type; };
-  };
-  const auto compressed = [](rocksdb::CompressionType type) {
-    return [type](auto* options, auto*) { options->compression = type; };
-  };
-  const auto dictionary = [](auto* options, auto*) {
-    options->compression_opts.max_dict_bytes = 16384;
-    options->compression_opts.zstd_max_train_bytes = 65536;
-  };
-  const auto hash_index_of_data_blocks = [](auto*, auto* table) {
-    table->data_block_index_type =
-        BlockBasedTableOptions::kDataBlockBinaryAndHash;
-  };
-  struct Case {
-    const char* name;
-    std::vector<Change> changes;
-    std::string old = "bloomfilter:10";
-    std::string filter = kFit;
-    std::string policy = kCompact;
-  };
-  const std::string lowercase = "id=deltabloom;key_transform=ascii_lowercase";
-  std::vector<Case> cases = {
+constexpr char kLowercase[] = "id=deltabloom;key_transform=ascii_lowercase";
+
+// --- Changes of the options with which RocksDB writes the tables -------------
+
+void Prefixes(Options* options, BlockBasedTableOptions*) {
+  options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(11));
+}
+
+void OnlyPrefixes(Options* options, BlockBasedTableOptions* table) {
+  options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
+  table->whole_key_filtering = false;
+}
+
+void Dictionary(Options* options, BlockBasedTableOptions*) {
+  options->compression_opts.max_dict_bytes = 16384;
+  options->compression_opts.zstd_max_train_bytes = 65536;
+}
+
+void HashIndexOfDataBlocks(Options*, BlockBasedTableOptions* table) {
+  table->data_block_index_type =
+      BlockBasedTableOptions::kDataBlockBinaryAndHash;
+}
+
+#if ROCKSDB_MAJOR > 10
+void SeparateValues(Options*, BlockBasedTableOptions* table) {
+  table->separate_key_value_in_data_block = true;
+}
+#endif
+
+Change Format(uint32_t version) {
+  return [version](auto*, auto* table) { table->format_version = version; };
+}
+
+Change Checksum(rocksdb::ChecksumType type) {
+  return [type](auto*, auto* table) { table->checksum = type; };
+}
+
+Change Compressed(rocksdb::CompressionType type) {
+  return [type](auto* options, auto*) { options->compression = type; };
+}
+
+// --- Filters and tables that are replaced
+// -------------------------------------
+
+struct ReplacedCase {
+  const char* name;
+  std::vector<Change> changes;
+  std::string old = "bloomfilter:10";
+  std::string filter = kFit;
+  std::string policy = kCompact;
+};
+
+std::vector<ReplacedCase> KindsOfFilters() {
+  return {
       {"full", {}},
       {"ribbon, two jobs",
        {},
        "ribbonfilter:8",
        kFit + std::string("--jobs 2")},
       {"local", {}, "deltabloom:10:local", "--filter deltabloom:10:compact"},
-      {"prefixes", {prefixes}},
-      {"only prefixes", {only_prefixes}},
-      {"partitioned with prefixes", {Partitioned, prefixes}},
-      {"partitioned, only prefixes", {Partitioned, only_prefixes}},
+      {"prefixes", {Prefixes}},
+      {"only prefixes", {OnlyPrefixes}},
+      {"partitioned with prefixes", {Partitioned, Prefixes}},
+      {"partitioned, only prefixes", {Partitioned, OnlyPrefixes}},
       {"partitions that end with a key",
        {Partitioned,
         [](auto* options, auto* table) {
@@ -320,11 +338,12 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
        "--filter 'id=deltabloom:20:compact;seeded=on'"},
       {"key transform",
        {},
-       lowercase + ";layout=local",
-       "--filter '" + lowercase + ";layout=compact;bits_per_key=20'",
-       lowercase},
+       std::string(kLowercase) + ";layout=local",
+       std::string("--filter '") + kLowercase +
+           ";layout=compact;bits_per_key=20'",
+       kLowercase},
       {"by level, Zstd",
-       {compressed(rocksdb::kZSTD)},
+       {Compressed(rocksdb::kZSTD)},
        "bloomfilter:16",
        "--filter deltabloom:16:compact:levels"},
       {"reverse order",
@@ -332,55 +351,73 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
         [](auto* options, auto*) {
           options->comparator = rocksdb::ReverseBytewiseComparator();
         }}},
+  };
+}
+
+std::vector<ReplacedCase> FormatsAndCompressions() {
+  std::vector<ReplacedCase> cases = {
       {"format 2, hash index of data blocks, Snappy, no checksums",
-       {format(2), compressed(rocksdb::kSnappyCompression),
-        checksum(rocksdb::kNoChecksum), hash_index_of_data_blocks}},
+       {Format(2), Compressed(rocksdb::kSnappyCompression),
+        Checksum(rocksdb::kNoChecksum), HashIndexOfDataBlocks}},
       {"format 3, first keys in the index, BZip2, CRC32c",
-       {format(3), compressed(rocksdb::kBZip2Compression),
-        checksum(rocksdb::kCRC32c),
+       {Format(3), Compressed(rocksdb::kBZip2Compression),
+        Checksum(rocksdb::kCRC32c),
         [](auto*, auto* table) {
           table->index_type = BlockBasedTableOptions::kBinarySearchWithFirstKey;
         }}},
       {"format 4, hash index, LZ4, xxHash",
-       {format(4), prefixes, compressed(rocksdb::kLZ4Compression),
-        checksum(rocksdb::kxxHash),
+       {Format(4), Prefixes, Compressed(rocksdb::kLZ4Compression),
+        Checksum(rocksdb::kxxHash),
         [](auto*, auto* table) {
           table->index_type = BlockBasedTableOptions::kHashSearch;
         }}},
       {"partitioned, Zlib, xxHash64",
-       {Partitioned, compressed(rocksdb::kZlibCompression),
-        checksum(rocksdb::kxxHash64)}},
+       {Partitioned, Compressed(rocksdb::kZlibCompression),
+        Checksum(rocksdb::kxxHash64)}},
       {"LZ4HC with a dictionary, XXH3",
-       {compressed(rocksdb::kLZ4HCCompression), dictionary,
-        checksum(rocksdb::kXXH3)}},
-      {"Zstd with a dictionary", {compressed(rocksdb::kZSTD), dictionary}},
+       {Compressed(rocksdb::kLZ4HCCompression), Dictionary,
+        Checksum(rocksdb::kXXH3)}},
+      {"Zstd with a dictionary", {Compressed(rocksdb::kZSTD), Dictionary}},
       {"Zlib with a dictionary",
-       {compressed(rocksdb::kZlibCompression), dictionary}},
+       {Compressed(rocksdb::kZlibCompression), Dictionary}},
   };
 #if ROCKSDB_MAJOR > 10
-  const auto separate_values = [](auto*, auto* table) {
-    table->separate_key_value_in_data_block = true;
-  };
-  cases.push_back({"separate values", {separate_values}});
+  cases.push_back({"separate values", {SeparateValues}});
   cases.push_back({"separate values and hash index",
-                   {Partitioned, separate_values, hash_index_of_data_blocks}});
+                   {Partitioned, SeparateValues, HashIndexOfDataBlocks}});
 #endif
   const uint32_t last_format = ROCKSDB_MAJOR > 10  ? 7
                                : ROCKSDB_MAJOR > 8 ? 6
                                                    : 5;
   for (uint32_t version = 2; version <= last_format; ++version) {
-    cases.push_back({"partitioned", {Partitioned, format(version)}});
-    if (version > 5) cases.push_back({"full", {format(version)}});
+    cases.push_back({"partitioned", {Partitioned, Format(version)}});
+    if (version > 5) cases.push_back({"full", {Format(version)}});
   }
-  for (const Case& c : cases) {
-    SCOPED_TRACE(std::string(c.name) + " " + std::to_string(&c - cases.data()));
-    const Options options = MakeOptions(c.old, [&](auto* o, auto* table) {
-      for (const Change& change : c.changes) change(o, table);
-    });
-    Load(options);
-    ExpectReplaced(options, c.filter, c.policy);
-    if (HasFatalFailure()) return;
+  return cases;
+}
+
+class RefilterReplaces : public Refilter {
+ protected:
+  void ExpectAllReplaced(const std::vector<ReplacedCase>& cases) {
+    for (const ReplacedCase& c : cases) {
+      SCOPED_TRACE(std::string(c.name) + " " +
+                   std::to_string(&c - cases.data()));
+      const Options options = MakeOptions(c.old, [&](auto* o, auto* table) {
+        for (const Change& change : c.changes) change(o, table);
+      });
+      Load(options);
+      ExpectReplaced(options, c.filter, c.policy);
+      if (HasFatalFailure()) return;
+    }
   }
+};
+
+TEST_F(RefilterReplaces, FiltersOfEveryKind) {
+  ExpectAllReplaced(KindsOfFilters());
+}
+
+TEST_F(RefilterReplaces, FiltersInTablesOfEveryFormat) {
+  ExpectAllReplaced(FormatsAndCompressions());
 }
 
 // Deletions, merges, range deletions, values in blob files, ingested tables.

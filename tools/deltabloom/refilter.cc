@@ -335,30 +335,37 @@ class Run {
     }
   }
 
-  ExitCode Summarize() {
-    struct Group {
-      uint64_t keys = 0;
-      uint64_t bytes = 0;
-      std::map<std::string, uint64_t> filters;  // before: the number of tables
-      Reads before;
-      Reads after;
-    };
+  // The tables of a level or a column family.
+  struct Group {
+    uint64_t keys = 0;
+    uint64_t bytes = 0;
+    std::map<std::string, uint64_t> filters;  // before: the number of tables
+    Reads before;
+    Reads after;
+  };
+
+  struct Totals {
     std::map<std::pair<std::string, int>, Group> levels;
     std::map<std::string, Group> families;
-    std::map<std::string, uint64_t> not_used;  // tables
-    Json summary;
-    for (const char* outcome : kOutcomes) summary[outcome] = 0;
+    std::map<std::string, uint64_t> not_used;  // tables, by column family
+    Json outcomes;                             // the number of tables of each
+  };
+
+  Totals CountTables() const {
+    Totals totals;
+    for (const char* outcome : kOutcomes) totals.outcomes[outcome] = 0;
     for (const RefilterTable& table : tables_) {
-      Json& count = summary[kOutcomes[static_cast<size_t>(table.outcome)]];
+      Json& count =
+          totals.outcomes[kOutcomes[static_cast<size_t>(table.outcome)]];
       count = count.get<uint64_t>() + 1;
       if (table.outcome == Outcome::kGone) continue;
       const bool has_new_filter = table.outcome == Outcome::kReplaced ||
                                   table.outcome == Outcome::kPlanned;
       if (has_new_filter && without_policy_.count(table.family) > 0) {
-        ++not_used[table.family];
+        ++totals.not_used[table.family];
       }
-      for (Group* group :
-           {&levels[{table.family, table.level}], &families[table.family]}) {
+      for (Group* group : {&totals.levels[{table.family, table.level}],
+                           &totals.families[table.family]}) {
         group->keys += table.keys;
         group->bytes += table.filter_bytes;
         ++group->filters[table.before.empty() ? "none" : table.before];
@@ -366,11 +373,15 @@ class Run {
         group->after.Add(table.level, table.rate_after, table.keys);
       }
     }
+    return totals;
+  }
+
+  void ShowLevels(const Totals& totals) {
     std::vector<std::vector<std::string>> rows = {
         {"column family", "level", "filters", "keys", "filter bytes",
          "reads now", "reads after"}};
     console_->StartArray("levels");
-    for (const auto& [key, group] : levels) {
+    for (const auto& [key, group] : totals.levels) {
       std::string kinds;
       for (const auto& [kind, tables] : group.filters) {
         kinds +=
@@ -388,8 +399,11 @@ class Run {
                       group.before.Text(), group.after.Text()});
     }
     console_->Table(rows, 3);
+  }
+
+  void ShowFamilies(const Totals& totals) {
     console_->StartArray("column_families");
-    for (const auto& [name, group] : families) {
+    for (const auto& [name, group] : totals.families) {
       console_->AddElement({{"name", name},
                             {"reads_before", NumberOrNull(group.before.Sum())},
                             {"reads_after", NumberOrNull(group.after.Sum())}});
@@ -397,18 +411,22 @@ class Run {
                      ": reads of a lookup of an absent key: " +
                      group.before.Text() + " -> " + group.after.Text());
     }
-    console_->Add("summary", summary);
-    console_->Add("not_used", Json(not_used));
+  }
+
+  void ShowOutcomes(const Json& outcomes) {
     console_->Line(Count(tables_.size(), "table", "tables") + ": " +
                    (options_.dry_run
-                        ? summary["planned"].dump() + " to be replaced"
-                        : summary["replaced"].dump() + " replaced") +
-                   ", " + summary["no_gain"].dump() + " without a gain, " +
-                   summary["left"].dump() + " left as they are, " +
-                   summary["failed"].dump() + " failed, " +
-                   summary["gone"].dump() + " gone meanwhile" +
+                        ? outcomes["planned"].dump() + " to be replaced"
+                        : outcomes["replaced"].dump() + " replaced") +
+                   ", " + outcomes["no_gain"].dump() + " without a gain, " +
+                   outcomes["left"].dump() + " left as they are, " +
+                   outcomes["failed"].dump() + " failed, " +
+                   outcomes["gone"].dump() + " gone meanwhile" +
                    (stop_ ? "; stopped, because no file can be written" : ""));
-    for (const auto& [name, tables] : not_used) {
+  }
+
+  void WarnOfFiltersNotUsed(const Totals& totals) {
+    for (const auto& [name, tables] : totals.not_used) {
       console_->Error("warning: column family " + name + " was " +
                       without_policy_.at(name) +
                       ": until it is opened with "
@@ -416,7 +434,17 @@ class Run {
                       "data block in each of " +
                       Count(tables, "table", "tables"));
     }
-    return summary["failed"] > 0 || stop_ ? kFailure : kSuccess;
+  }
+
+  ExitCode Summarize() {
+    const Totals totals = CountTables();
+    ShowLevels(totals);
+    ShowFamilies(totals);
+    console_->Add("summary", totals.outcomes);
+    console_->Add("not_used", Json(totals.not_used));
+    ShowOutcomes(totals.outcomes);
+    WarnOfFiltersNotUsed(totals);
+    return totals.outcomes["failed"] > 0 || stop_ ? kFailure : kSuccess;
   }
 
   const Options& options_;
