@@ -23,7 +23,7 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // In [0, end).
+  // Returns a number in [0, end).
   uint64_t Below(uint64_t end) { return Next() % end; }
 
   std::string Key(size_t size) {

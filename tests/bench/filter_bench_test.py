@@ -293,7 +293,8 @@ class Usage(unittest.TestCase):
             ("--benchmark_out=x", "--json"),
             ("--no-such-option", "--no-such-option"),
             ("surplus", "surplus"),
-            # Before anything is measured, which would take hours here.
+            # These are rejected before anything is measured, which would take
+            # hours here.
             ("--keys 2000M --json /nonexistent/x", "/nonexistent/x"),
             ("--keys 2000M --json /", "--json"),
             ("--keys 2000M --ranges --plot /dev/null/x", "--plot"),

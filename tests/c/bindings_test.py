@@ -52,7 +52,7 @@ class Bindings(unittest.TestCase):
             "PKG_CONFIG_PATH": str(self.folder),
             "LD_LIBRARY_PATH": str(LIBRARY.parent),
             "GO111MODULE": "off",
-            # Else Go would take flags of an earlier folder from its cache.
+            # Go would otherwise take flags of an earlier folder from its cache.
             "CGO_CFLAGS": f"-I{self.folder}",
         }
 

@@ -119,7 +119,8 @@ INSTANTIATE_TEST_SUITE_P(AllKinds, Keys,
                                            KeyKind::kDecimal));
 
 TEST(Mixing, IsSplitMix64AndScalesBelowABound) {
-  // From the state 0, as its authors' program prints them.
+  // The expected numbers are those that the authors' program prints from the
+  // state 0.
   MixedNumbers numbers(0);
   EXPECT_EQ(numbers.Next(), 0xe220a8397b1dcdafu);
   EXPECT_EQ(numbers.Next(), 0x6e789e6aa1b965f4u);

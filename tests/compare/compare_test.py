@@ -37,7 +37,8 @@ class Case(unittest.TestCase):
         self.out = self.folder / "out"
         self.calls = self.folder / "calls"
         self.plugin = self.folder / "plugin.so"
-        # Any library the loader takes: the stand-in does not look at it.
+        # Any library that the loader accepts will do: the stand-in does not
+        # look at it.
         self.plugin.symlink_to("/usr/lib/x86_64-linux-gnu/libm.so.6")
 
     def start(self, *arguments, fake=""):
@@ -85,7 +86,8 @@ class Case(unittest.TestCase):
         return self.calls.read_text().splitlines() if self.calls.exists() else []
 
     two = ("--filters", "none,rocksdb-bloom", "--workloads", "readmissing,seekrandom")
-    # Where the pictures are not what is tested: none of them is drawn.
+    # Tests that are not about pictures use these arguments, with which none is
+    # drawn.
     one = ("--filters", "rocksdb-bloom", "--workloads", "readmissing")
 
 

@@ -117,9 +117,10 @@ class Demo(Case):
         low, high = {"rocksdb-ribbon": (6.5, 7.5), "deltabloom-auto-levels": (9.5, 10.5)}.get(
             name, (10, 10.2))
         self.assertTrue(low <= run["bits_per_key"] <= high, run)
-        # All promise what 6 probes give at 10 bits, or less. A classic filter of
-        # an unlucky size is up to 2.4 times worse, tables of few keys are
-        # rounded up to better ones. Four filters or more are asked per lookup.
+        # All filters promise what 6 probes give at 10 bits, or less. A classic
+        # filter of an unlucky size is up to 2.4 times worse, and tables of few
+        # keys are rounded up to better ones. A lookup queries four filters or
+        # more.
         promised = (1 - math.exp(-6 / 10)) ** 6
         error = 5 * math.sqrt(promised / (4 * lookups))
         rate = run["false_positive_rate"]

@@ -39,7 +39,7 @@ bool TakeCase(std::string_view bytes, Case* made) {
   }
   made->seal.payload_check = (flags & 16) != 0;
   if ((flags & 32) != 0) made->slack = flags;
-  // To 65 bits per key; or to more than 1000, which are refused.
+  // Bits per key go up to 65, or beyond 1000, which is rejected.
   const uint32_t bits = input.Number();
   made->options.bits_per_key = bits / ((flags & 64) != 0 ? 50.0 : 1000.0);
   // Mostly few keys are made up, for they cost the most time; enough for

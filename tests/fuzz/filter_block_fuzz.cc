@@ -1,5 +1,6 @@
-// Any bytes as a filter block: no read out of bounds, "may match" for every
-// malformed one; and a block built from the same bytes keeps its keys.
+// Queries any bytes as a filter block: no read is out of bounds, and every
+// malformed block answers "may match". Then builds a block from the same bytes,
+// which must keep its keys.
 //
 // Input: 8 bytes of block offset, the filter block.
 #include <utility>

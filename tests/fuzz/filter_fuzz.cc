@@ -1,5 +1,5 @@
-// Any bytes as a filter, raw and sealed: no read out of bounds, and every way
-// to ask, at every CPU level, gives the same answer.
+// Queries any bytes as a filter, raw and sealed: no read is out of bounds, and
+// every way to query them, at every CPU level, gives the same answer.
 //
 // Input: size of the key, the key, the filter.
 #include "deltabloom/filter.h"

@@ -52,7 +52,8 @@ class Input {
     const uint32_t low = Byte();
     return low | uint32_t{Byte()} << 8;
   }
-  // At most `size` bytes: memory of their own, so that ASan sees their end.
+  // Takes at most `size` bytes, in memory of their own, so that ASan sees their
+  // end.
   std::vector<char> Bytes(size_t size) {
     const std::string_view taken = bytes_.substr(0, size);
     bytes_.remove_prefix(taken.size());

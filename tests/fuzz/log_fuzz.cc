@@ -1,4 +1,5 @@
-// Any bytes as a LOG of RocksDB: block caches of column families that it names.
+// Parses any bytes as a LOG of RocksDB, for the block caches of the column
+// families that it names.
 //
 // Input: the bytes.
 #include "tests/fuzz/harness.h"

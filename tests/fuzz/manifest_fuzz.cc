@@ -1,5 +1,5 @@
-// Any bytes as a MANIFEST of RocksDB: as they are, and as changes in records
-// whose checksums hold.
+// Parses any bytes as a MANIFEST of RocksDB: as they are, and as changes in
+// records whose checksums hold.
 //
 // Input: the bytes; the first is the size of the first record, and so on.
 #include "table/sst/sst.h"

@@ -1,5 +1,6 @@
-// Any bytes as an OPTIONS file of RocksDB: refused with one line, or column
-// families of different names, of which what names Deltabloom names a policy.
+// Parses any bytes as an OPTIONS file of RocksDB. It is rejected with one line,
+// or has column families of different names, and each that names Deltabloom
+// names a policy.
 //
 // Input: the bytes.
 #include <set>

@@ -1,7 +1,7 @@
-// Any text as a policy of RocksDB's: as a URI, as options by name, within the
-// options of a table, or as a change of a policy that there is. It is refused
-// with one line, or gives a policy that RocksDB can write down and read again,
-// and whose filters hold every key.
+// Parses any text as a policy of RocksDB's: as a URI, as options by name,
+// within the options of a table, or as a change of an existing policy. It is
+// rejected with one line, or gives a policy that RocksDB can write down and
+// read again, and whose filters hold every key.
 //
 // Input: a byte that chooses among these, the text, a zero byte, a byte of the
 // table's options, and keys: a size of 1 byte and the bytes.

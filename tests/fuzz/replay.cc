@@ -49,7 +49,7 @@ void RunAround(std::vector<uint8_t> input) {
 
 }  // namespace
 
-// Not with std::filesystem, whose functions are in the library and so are not
+// Does not use std::filesystem: its functions are in the library and so are not
 // instrumented for MemorySanitizer.
 int main(int argc, char** argv) {
   DIR* folder = argc == 2 ? opendir(argv[1]) : nullptr;

@@ -1,6 +1,6 @@
-// Any bytes as a table file: a walk that stays in the file, keeps no more than
-// the file is long, and ends in one line that says what is wrong, or in filters
-// that can be read and asked.
+// Walks any bytes as a table file. The walk stays in the file, keeps no more
+// than the file is long, and ends in one line that says what is wrong, or in
+// filters that can be read and queried.
 //
 // Input: the table. The fuzzer's own changes are followed by a repair of the
 // checksums, mostly, so that the content is read.

@@ -70,7 +70,8 @@ TEST(LocalFormat, MalformedFieldsMayMatch) {
 
 constexpr uint64_t kTwoTo32 = uint64_t{1} << 32;
 
-// Where rounding errors would show: around multiples of d and at the ends.
+// Checks the numbers at which rounding errors would show: around multiples of d
+// and at the ends.
 void CheckDivisor(uint64_t d, test::Random* random) {
   const classic::Modulo modulo = classic::MakeModulo(d);
   const classic::Modulo32 quickly_made(

@@ -226,7 +226,8 @@ TEST(CompactBuild, EqualsReferenceInAnyShape) {
   for (const CompactBlocks& blocks : kShapes) {
     const uint64_t rows = (blocks[0] + blocks[1] + blocks[2] + 1) * 64;
     for (uint64_t columns : {1u, 2u, 7u, 8u, 9u, 16u, 17u, 32u}) {
-      // From loose to too full, which the reference takes long to find out.
+      // The rows go from loose to too full, which the reference takes long to
+      // find out.
       for (uint64_t percent : {0u, 1u, 30u, 80u, 90u, 96u, 100u}) {
         if (percent == 100 && rows > 400) continue;
         const uint64_t missing = columns == 1 ? 0 : random.Below(rows / 64);
@@ -314,7 +315,8 @@ TEST(CompactBuild, PartsCollidingHashesByAnotherSeed) {
   EXPECT_EQ(seen.seeds, std::set<unsigned>{1});
 }
 
-// When it gives up, and when it is asked to keep them.
+// A build leaves the hashes when it gives up, and when it is asked to keep
+// them.
 TEST(CompactBuild, GivesHashesBack) {
   Random random(kSeed);
   const CompactBlocks blocks = reference::CompactBlocksFor(10000);

@@ -101,7 +101,7 @@ class Database : public testing::Test {
     return env_.reads - before;
   }
 
-  // Under `policy`, with every table file already open.
+  // Returns the reads under `policy`, with every table file already open.
   uint64_t ReadsUnder(const PolicyPointer& policy, bool absent = true) {
     Open(policy);
     Reads(false);

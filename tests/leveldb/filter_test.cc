@@ -121,8 +121,9 @@ TEST(LevelDBPolicy, SameAnswersAsLevelDBForAnyBytes) {
   EXPECT_GT(may_match, 1000);
 }
 
-// Under our name any layout is written, and policies read each other's. LevelDB
-// could not read another layout under its own name.
+// A policy with Deltabloom's own name writes any layout, and such policies read
+// each other's filters. Under its own name LevelDB could not read another
+// layout.
 TEST(LevelDBPolicy, OwnName) {
   test::Random random(test::SeedOr(2));
   const auto keys = random.MixedKeys(5000);

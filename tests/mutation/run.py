@@ -199,7 +199,8 @@ def choose(every, sample, seed):
     ordered = sorted(units.items(), key=lambda item: by_seed(*item[0]))
     functions = [unit for (_, _, is_function), unit in ordered if is_function]
     constants = [unit for (_, _, is_function), unit in ordered if not is_function]
-    # In this order, so that a run that is stopped has been everywhere, too.
+    # Changes are in this order, so that a run that is stopped has been
+    # everywhere, too.
     turns = itertools.zip_longest(*functions, *constants)
     chosen = [mutant for turn in turns for mutant in turn if mutant]
     chosen = chosen[: len(functions) if sample is None else sample]
@@ -278,7 +279,8 @@ class Tree:
 
     def target(self, test):
         command, _ = self.tests[test]
-        # Or in a setting for the script that runs it: -DPROGRAM=...
+        # The program may also be in a setting for the script that runs it:
+        # -DPROGRAM=...
         programs = [a[a.index(str(self.build)) :] for a in command if str(self.build) in a]
         return str(pathlib.Path(programs[0]).relative_to(self.build))
 

@@ -142,7 +142,7 @@ TEST(RangeBuilder, LearnedCutsOfOtherKeys) {
   after.SetLearnedCuts(cuts);
   const std::string alike = part_of(&after, group);
   EXPECT_LT(passing(alike, group), passing(part_of(&alone, group), group));
-  // Fewer than half of these keys have the cuts: as if there were none.
+  // Fewer than half of these keys have the cuts, so they are ignored.
   EXPECT_TRUE(part_of(&after, user) == part_of(&alone, user));
   for (const auto* builder : {&alone, &after}) EXPECT_FALSE(builder->Learned());
   EXPECT_TRUE(RangePart(alike).LearnedCuts().empty());
@@ -265,7 +265,8 @@ TEST(RangeBuilder, SamplesOfSeveralSizesStandForSmallerOnes) {
   EXPECT_LE(passed, 10) << RangePart(part).Describe();
 }
 
-// All keys near each other, all numbers exact: no more bytes than that takes.
+// If all keys are near each other, all numbers are exact, and take no more
+// bytes than that needs.
 TEST(RangeBuilder, DenseNumbersTakeFewBytes) {
   std::vector<std::string> keys;
   for (uint64_t i = 0; i < 10'000; ++i) keys.push_back(BigEndian(7 * i));

@@ -34,7 +34,7 @@ std::string PrefixesPart() {
 }
 
 bool AlwaysMatches(const std::string& part) {
-  // In memory of its own, so that ASan sees its end.
+  // The part is in memory of its own, so that ASan sees its end.
   const std::vector<char> copy(part.begin(), part.end());
   const RangePart range({copy.data(), copy.size()});
   if (!range.AlwaysMatches()) return false;
@@ -131,7 +131,7 @@ TEST(RangeMalformed, Numbers) {
   EXPECT_TRUE(AlwaysMatches(Resized(wide, wide.size() - 8)));
 }
 
-// Where the size of the last key is, and the number of cuts.
+// The places of the size of the last key and of the number of cuts.
 size_t AfterText(const std::string& part, size_t at) {
   return at + 2 + static_cast<unsigned char>(part[at]);  // below 256
 }

@@ -63,7 +63,7 @@ uint64_t CheckAnswers(const KeySet& set, const KeyKind& kind, double bits,
       fixed ? RandomCuts(kind, random) : std::vector<internal::range::Cut>());
   const RangePart range(part);
   EXPECT_LE(part.size(), internal::MaxRangePartSize(keys.size(), bits));
-  // Long keys can be too few to have a part at all.
+  // Long keys can be too few to have a part.
   if (bits >= 4 && keys.size() >= 1000 && !fixed) {
     EXPECT_FALSE(range.AlwaysMatches()) << kind.name << ", " << bits;
   }

@@ -32,7 +32,7 @@ struct Table {
   Bounds DrawEmpty(const ScanKind& kind, Random* random) const;
 };
 
-// How a table's keys lie among those of the database: a group (a user, a
+// The density of a table's keys among those of the database: a group (a user, a
 // folder) has about four keys in a table of the last level, and one or none in
 // tables of the levels above.
 struct Density {

@@ -94,7 +94,7 @@ class Readme(unittest.TestCase):
 
     def test_the_options_file_makes_the_difference_it_promises(self):
         (options,), (commands,) = blocks(README, "ini"), blocks(README, "sh")
-        # Fewer keys; else as it stands.
+        # The test uses fewer keys; all else is as it stands in the document.
         self.assertEqual(commands.count("--num=500000"), 1)
         commands = commands.replace("--num=500000", "--num=150000")
         with tempfile.TemporaryDirectory() as folder:
@@ -106,8 +106,8 @@ class Readme(unittest.TestCase):
         bloom, deltabloom = map(int, counts)
         useful = re.findall(r"filter\.useful COUNT : (\d+)", done.stdout)
         self.assertTrue(all(int(count) > 140000 for count in useful), done.stdout)
-        # Some 1 % and .15 %, summed over the runs of a tree that differs a little
-        # from run to run.
+        # The rates are some 1 % and .15 %, summed over the runs of a tree that
+        # differs a little from run to run.
         self.assertGreater(bloom, 500)
         self.assertLess(2 * deltabloom, bloom)
 

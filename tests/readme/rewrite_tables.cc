@@ -1,8 +1,8 @@
-// After RewriteTables of docs/operations.md: opens the database that the first
-// argument names with the OPTIONS file that the second names, rewrites the
-// tables that are listed in the file that the third names, and says how many of
-// them are below level 0, before and after. A key that is lost on the way is an
-// error.
+// Does what RewriteTables of docs/operations.md does: opens the database that
+// the first argument names with the OPTIONS file that the second names,
+// rewrites the tables that are listed in the file that the third names, and
+// says how many of them are below level 0, before and after. A key that is lost
+// on the way is an error.
 #include <rocksdb/utilities/options_util.h>
 
 #include <algorithm>

@@ -74,7 +74,7 @@ struct Equation {
   uint64_t fingerprint = 0;
 };
 
-// Where a key goes in one layer.
+// The place of a key in one layer.
 struct Place {
   uint64_t start;
   Equation equation;
@@ -95,7 +95,7 @@ class System {
  public:
   explicit System(uint64_t rows) : rows_(rows) {}
 
-  // All of the equations or, if there is no solution then, none.
+  // Adds all of the equations or, if there is no solution then, none.
   bool Add(const std::vector<std::pair<uint64_t, Equation>>& equations) {
     std::vector<uint64_t> added;
     for (auto [row, equation] : equations) {
@@ -137,7 +137,7 @@ class System {
   std::vector<Equation> rows_;
 };
 
-// One seed; thresholds by bucket.
+// Inserts the hashes with one seed; gives thresholds by bucket.
 bool Insert(const std::vector<uint64_t>& hashes, const Shape& shape,
             uint64_t seed, System* system, std::vector<uint64_t>* thresholds) {
   const uint64_t mask = (uint64_t{1} << shape.columns) - 1;

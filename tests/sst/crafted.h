@@ -65,7 +65,7 @@ inline std::string Block(const std::string& entries) {
   return entries + Fixed(0, 4) + Fixed(1, 4);
 }
 
-// From format_version 6 on, the number that stands for the file.
+// The number that stands for the file, from format_version 6 on.
 inline constexpr uint32_t kChecksumBase = 0x5eed1234;
 
 class Crafted {

@@ -605,7 +605,7 @@ TEST(ExtendedFooter, BadContent) {
               "found a feature of a later version");
 }
 
-// In older tables the footer gives the index, whatever the metaindex says.
+// The footer of an older table gives the index, whatever the metaindex says.
 TEST(ExtendedFooter, OldTablesHaveTheirIndexInTheFooter) {
   Crafted table(5);
   const BlockHandle index = table.Add(Block(""));
@@ -708,7 +708,7 @@ TEST(RocksDB910Tables, Walk) {
   }
 }
 
-// One read of it fails and fills nothing.
+// A file of which one read fails and fills nothing.
 class FailingSource : public MemorySource {
  public:
   FailingSource(std::string bytes, int failing)
@@ -808,7 +808,8 @@ TEST(ReplaceFilters, InTablesOfRocksDB) {
     for (const Partition& part : table.Parts(table.file.filters[0])) {
       EXPECT_EQ(table.Read(part.handle), std::string(part.handle.size, 'f'));
     }
-    // One that is longer than the old one leaves it, and there is no other.
+    // A filter that is longer than the old one leaves it, and there is no
+    // other.
     for (std::string& longer : filters) longer.resize(bytes.size(), 'f');
     EXPECT_EQ(internal::ReplaceFilters(source, file, filter, filters, &patches,
                                        &kept),

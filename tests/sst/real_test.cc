@@ -359,7 +359,7 @@ void FlipEveryBit(const Sample& sample, uint64_t begin, uint64_t end) {
       bytes[at] = static_cast<char>(bytes[at] ^ 1 << bit);
       SstFile file;
       const std::string error = WalkAndRead(bytes, &file);
-      // One legal format_version for another means no harm: they differ in
+      // A legal format_version in place of another does no harm: they differ in
       // what this walk does not read.
       const bool other_version =
           sample.file.format_version > 0 && at == version_at && error.empty();

@@ -75,7 +75,7 @@ TEST(KeySets, PublishedShapes) {
   const KeySet few = VideoIds(2000, 3000, seed);
   EXPECT_EQ(VideoIds(2000, 3000, seed).absent, few.absent);
   EXPECT_NE(VideoIds(2000, 3000, seed + 1).absent, few.absent);
-  // How many absent keys are wanted does not change the keys.
+  // The number of absent keys does not change the keys.
   EXPECT_EQ(VideoIds(2000, 10, seed).keys, few.keys);
   AllOf(RandomStrings(2000, 3000, seed));
 }

@@ -137,7 +137,7 @@ TEST(FilterBlockBuilder, NoFilterMatchesEverything) {
     FilterBlockReader reader(&policy, block);
     EXPECT_TRUE(reader.KeyMayMatch(0, "a"));
     EXPECT_TRUE(reader.KeyMayMatch(2048, "b"));
-    // Under the policies of Deltabloom and LevelDB as well.
+    // The policies of Deltabloom and LevelDB answer the same.
     EXPECT_TRUE(NewBloomFilterPolicy(10)->KeyMayMatch("a", {block.data(), 2}));
   }
 }
@@ -211,7 +211,7 @@ TEST(FilterBlockBuilder, SizeLimit) {
 
 bool MayMatch(const std::string& block, uint64_t offset,
               const std::string& key) {
-  // In a buffer of its own, so that ASan sees a read past the end.
+  // The block is in a buffer of its own, so that ASan sees a read past the end.
   const std::vector<char> bytes(block.begin(), block.end());
   ListPolicy policy;
   return FilterBlockReader(&policy, {bytes.data(), bytes.size()})

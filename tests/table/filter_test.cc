@@ -176,7 +176,7 @@ TEST(ClassicSmallFilter, AnswersAsFilter) {
   }
 }
 
-// Only up to 2^28 bytes are the positions in reach of 32 bits.
+// Positions have 32 bits, which reach payloads of up to 2^28 bytes.
 TEST(ClassicSmallFilter, LargestPayloadAsked) {
   for (const uint64_t size : {uint64_t{1} << 28, (uint64_t{1} << 29) + 9}) {
     const std::unique_ptr<char, decltype(&std::free)> bytes(

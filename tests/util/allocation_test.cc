@@ -134,7 +134,7 @@ TEST(AllocationTest, BruteForceFindsNothingBetter) {
     for (SortedRun& run : runs) {
       if (!stepped) run.weight = 1.0 / static_cast<double>(1 + random.Below(3));
     }
-    // Not where a run is at the step from no filter to one.
+    // A run may not be at the step from no filter to one.
     const double budget =
         (stepped ? 3 : 4) + static_cast<double>(random.Below(72)) / 8;
     const Allocation allocation = AllocateBits(curve, runs, budget);
@@ -188,7 +188,7 @@ TEST(AllocationTest, EqualRunsGetTheBudget) {
   EXPECT_EQ(AllocateBits(ideal, Runs({1e6}), 2000).runs[0].bits_per_key, 1000);
 }
 
-// So few bits that the last run is better off without a filter.
+// There are so few bits that the last run is better off without a filter.
 TEST(AllocationTest, ARunMayGetNone) {
   const Allocation allocation =
       AllocateBits(CurveOf(Bloom), Geometric(4, 10), 0.6);

@@ -265,7 +265,8 @@ TEST(FalsePositive, FiniteFormEqualsDirectEvaluation) {
   }
 }
 
-// Where 1 - e^x and 1 - 1/m, taken literally, give 0 or 1.
+// The formulas keep their digits where 1 - e^x and 1 - 1/m, taken literally,
+// give 0 or 1.
 TEST(FalsePositive, KeepsDigitsAtExtremes) {
   const uint64_t huge = uint64_t{1} << 62;
   EXPECT_NEAR(FalsePositiveRate(huge, 1, 1), std::ldexp(1.0, -62), 1e-30);
@@ -343,7 +344,8 @@ TEST(Sizing, LimitsAndClamps) {
   EXPECT_EQ(SizeForRate(1000, 0).probes, 30u);
   EXPECT_EQ(SizeForRate(1000, nan).bits, max_bits);
   EXPECT_EQ(SizeForRate(1000, 1e-20).probes, 30u);
-  // Too many keys: all the bits there are, and the probes that suit them.
+  // If there are too many keys, the filter has all the bits there are, and the
+  // probes that suit them.
   EXPECT_EQ(SizeForRate(max_bits / 4, 1e-6).bits, max_bits);
   EXPECT_EQ(SizeForRate(max_bits / 4, 1e-6).probes, 3u);
   EXPECT_EQ(SizeForRate(UINT64_MAX, 1e-6).probes, 1u);

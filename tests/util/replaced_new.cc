@@ -7,7 +7,7 @@
 
 namespace {
 
-// In front of each block: its size, and the alignment that new promises.
+// The header of each block has its size, and the alignment that new promises.
 constexpr size_t kHeader = alignof(std::max_align_t);
 
 std::atomic<size_t> live_bytes{0}, peak_bytes{0}, allocations{0},
@@ -27,8 +27,8 @@ bool FailsNow() {
 
 }  // namespace
 
-// In programs linked with --wrap=calloc, which delete what calloc returned: no
-// block has a header there, and nothing is counted.
+// Programs that are linked with --wrap=calloc delete what calloc returned. So
+// no block has a header there, and nothing is counted.
 extern "C" void* __real_calloc(size_t n, size_t size) __attribute__((weak));
 extern "C" void* __wrap_calloc(size_t n, size_t size);
 void* __wrap_calloc(size_t n, size_t size) {
