@@ -52,7 +52,9 @@ check = failing(rocksdb, "rocksdb_iter_get_error", None, P)
 destroy = declared(rocksdb, "rocksdb_iter_destroy", None, P)
 new_ranges = failing(deltabloom, "deltabloom_rocksdb_ranges_create", P, TEXT)
 add_ranges = failing(deltabloom, "deltabloom_rocksdb_ranges_add_to", BYTE, P, P)
-new_scan = failing(deltabloom, "deltabloom_rocksdb_ranges_create_prefix_iterator", P, P, P, P, P, TEXT, SIZE)
+new_scan = failing(
+    deltabloom, "deltabloom_rocksdb_ranges_create_prefix_iterator", P, P, P, P, P, TEXT, SIZE
+)
 statistics = failing(deltabloom, "deltabloom_rocksdb_ranges_statistics", P, P, TEXT)
 free = declared(rocksdb, "rocksdb_free", None, P)
 
@@ -90,5 +92,8 @@ if found != [3 if user % 4 == 0 else 0 for user in range(4000)]:
 text = statistics(ranges, b"json")
 counts = json.loads(ctypes.string_at(text))
 free(text)
-print(f"{sum(found)} orders found; {counts['tables_rejected']} of {counts['empty_scans']} empty scans read nothing")
+print(
+    f"{sum(found)} orders found; "
+    f"{counts['tables_rejected']} of {counts['empty_scans']} empty scans read nothing"
+)
 close_database(db)

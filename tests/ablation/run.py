@@ -254,10 +254,7 @@ def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     program = arguments.program or build()
     names = arguments.names or [""]
-    chosen = [
-        (-1, "nothing", ALL, 0),
-        (-1, "nothing, other seeds", ALL, arguments.repeats),
-    ]
+    chosen = [(-1, "nothing", ALL, 0), (-1, "nothing, other seeds", ALL, arguments.repeats)]
     for number, (name, _, _, _, styles) in enumerate(HEURISTICS):
         if any(part in name for part in names):
             chosen.append((number, name, styles, 0))
@@ -272,7 +269,10 @@ def main():
             for row, (number, _, styles, first) in enumerate(chosen)
             for style in styles
         }
-        print("| without | reads, mean | reads, most | under a total | idle bits | if all hit | excess, % |")
+        print(
+            "| without | reads, mean | reads, most | under a total | idle bits | if all hit "
+            "| excess, % |"
+        )
         print("|---|---|---|---|---|---|---|")
         base = {}
         for row, (_, name, styles, _) in enumerate(chosen):

@@ -16,7 +16,9 @@ SOURCE = pathlib.Path(__file__).parents[2]
 
 
 def run(*command):
-    return subprocess.run(command, cwd=BUILD, capture_output=True, text=True, timeout=900, check=True).stdout
+    return subprocess.run(
+        command, cwd=BUILD, capture_output=True, text=True, timeout=900, check=True
+    ).stdout
 
 
 def files_of(package):
@@ -45,8 +47,11 @@ class Packages(unittest.TestCase):
     def test_each_file_is_in_one_package(self):
         # The folder of the plugin is named for its RocksDB.
         version = re.compile(r"^lib/deltabloom/rocksdb[0-9.]+/")
-        installed = {version.sub("lib/", path.relative_to(PREFIX).as_posix()) for path in PREFIX.rglob("*")
-                     if path.is_symlink() or path.is_file()}  # fmt: skip
+        installed = {
+            version.sub("lib/", path.relative_to(PREFIX).as_posix())
+            for path in PREFIX.rglob("*")
+            if path.is_symlink() or path.is_file()
+        }
         packed = []
         for name, files in self.files.items():
             documents = {file for file in files if file.startswith(f"share/doc/{name}/")}
@@ -58,7 +63,9 @@ class Packages(unittest.TestCase):
     def test_libraries_are_where_they_belong(self):
         for name, files in self.files.items():
             ours = {file for file in files if not file.startswith("share/doc/")}
-            libraries = {file for file in ours if re.fullmatch(r"lib/lib[a-z_]+\.so\.[-0-9.]+", file)}
+            libraries = {
+                file for file in ours if re.fullmatch(r"lib/lib[a-z_]+\.so\.[-0-9.]+", file)
+            }
             if re.match(r"libdeltabloom(-[a-z]+)?[0-9]", name):
                 self.assertTrue(libraries, name)
                 self.assertEqual(ours, libraries)
@@ -75,7 +82,10 @@ class Packages(unittest.TestCase):
         if not names:
             self.skipTest("a build without RocksDB")
         version = re.search(r"rocksdb([0-9]+\.[0-9]+)", names[0])[1]
-        for pattern in (rf"libdeltabloom-rocksdb{version}-[0-9.]+", rf"deltabloom-rocksdb{version}-plugin"):
+        for pattern in (
+            rf"libdeltabloom-rocksdb{version}-[0-9.]+",
+            rf"deltabloom-rocksdb{version}-plugin",
+        ):
             self.assertRegex(self.depends[self.package(pattern)], rf"\blibrocksdb{version}\b")
         plugin = self.files[self.package(r"deltabloom-rocksdb.*-plugin")]
         self.assertIn(f"lib/deltabloom/rocksdb{version}/libdeltabloom_rocksdb_plugin.so", plugin)

@@ -28,17 +28,29 @@ class Archive(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def package(self, folder, *words, umask=0o022):
-        return subprocess.run([SOURCE / "script/package", "source", *words], capture_output=True, text=True,
-                              env=dict(os.environ, BUILD_DIR=str(self.folder / folder)), umask=umask)  # fmt: skip
+        return subprocess.run(
+            [SOURCE / "script/package", "source", *words],
+            capture_output=True,
+            text=True,
+            env=dict(os.environ, BUILD_DIR=str(self.folder / folder)),
+            umask=umask,
+        )
 
     def test_same_bytes_twice_and_named_by_checksum(self):
         first = self.package("one")
         self.assertEqual(first.returncode, 0, first.stderr)
-        self.assertEqual(self.package("two", "--url", "https://example.org/a.tar.gz", "HEAD", umask=0o077).returncode, 0)
+        self.assertEqual(
+            self.package(
+                "two", "--url", "https://example.org/a.tar.gz", "HEAD", umask=0o077
+            ).returncode,
+            0,
+        )
         (archive,) = (self.folder / "one").glob("deltabloom-*.tar.gz")
         data = archive.read_bytes()
         self.assertEqual((self.folder / "two" / archive.name).read_bytes(), data)
-        self.assertEqual(first.stdout, f"{archive}\n{hashlib.sha256(data).hexdigest()}  {archive.name}\n")
+        self.assertEqual(
+            first.stdout, f"{archive}\n{hashlib.sha256(data).hexdigest()}  {archive.name}\n"
+        )
 
         for folder, url in (("one", f"file://{archive}"), ("two", "https://example.org/a.tar.gz")):
             folder = self.folder / folder
@@ -53,7 +65,9 @@ class Archive(unittest.TestCase):
                     self.assertNotRegex(file.read_text(), "@[A-Z0-9]+@")
 
         version = re.search(r'kVersion\[\] = "(.+)"', (SOURCE / "util/version.h").read_text())[1]
-        self.assertEqual(json.loads((self.folder / "one/vcpkg/vcpkg.json").read_text())["version"], version)
+        self.assertEqual(
+            json.loads((self.folder / "one/vcpkg/vcpkg.json").read_text())["version"], version
+        )
         with tarfile.open(archive) as tar:
             names = {name.removeprefix(f"deltabloom-{version}/") for name in tar.getnames()}
         tracked = set(git("ls-tree", "-r", "--name-only", "HEAD").stdout.splitlines())
@@ -70,8 +84,11 @@ class Archive(unittest.TestCase):
             self.assertTrue(f'"{part}"' in recipe or f'"{part.lower()}"' in recipe, part)
 
     def test_wrong_usage(self):
-        for words, said in ((["nonsense"], "'nonsense' is no commit"), (["--lintian"], "bad option '--lintian'"),
-                            (["--url"], "--url needs a value")):  # fmt: skip
+        for words, said in (
+            (["nonsense"], "'nonsense' is no commit"),
+            (["--lintian"], "bad option '--lintian'"),
+            (["--url"], "--url needs a value"),
+        ):
             done = self.package("wrong", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(said, done.stderr)

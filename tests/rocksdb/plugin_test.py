@@ -48,8 +48,16 @@ class InAFolder(unittest.TestCase):
         """The command line."""
         options = self.folder / "options.ini"
         options.write_text(OPTIONS % policy)
-        return ["db_bench", f"--options_file={options}", f"--db={self.db}", f"--benchmarks={benchmarks}",
-                f"--num={num}", "--seed=1", "--cache_size=8388608", "--statistics"]  # fmt: skip
+        return [
+            "db_bench",
+            f"--options_file={options}",
+            f"--db={self.db}",
+            f"--benchmarks={benchmarks}",
+            f"--num={num}",
+            "--seed=1",
+            "--cache_size=8388608",
+            "--statistics",
+        ]
 
     def useful(self, output):
         """RocksDB's count of absent keys that filters rejected."""
@@ -81,7 +89,10 @@ class Programs(InAFolder):
         self.assertRegex(properties, r"filter policy name: deltabloom\b")
         self.assertRegex(properties, r"filter block size: [1-9]")
         self.assertRegex(properties, rf"entries for filter: {KEYS}\b")
-        line = r"\[deltabloom\] version \S+: bits_per_key=9.9 layout=classic allocation=uniform compatibility=builtin"
+        line = (
+            r"\[deltabloom\] version \S+: bits_per_key=9.9 layout=classic allocation=uniform "
+            "compatibility=builtin"
+        )
         self.assertEqual(len(re.findall(line, self.log())), 1)
 
     def test_ldb_loads_the_policy_from_the_options_file(self):
@@ -172,8 +183,15 @@ class InTree(InAFolder):
             'message(STATUS "flags=${deltabloom_COMPILE_FLAGS}")\n'
         )
         for with_c in ("OFF", "ON"):
-            output = run("cmake", "-S", self.folder, "-B", self.folder / "build", f"-DDELTABLOOM_C={with_c}",
-                         preload=None).stdout  # fmt: skip
+            output = run(
+                "cmake",
+                "-S",
+                self.folder,
+                "-B",
+                self.folder / "build",
+                f"-DDELTABLOOM_C={with_c}",
+                preload=None,
+            ).stdout
             self.check_sources(
                 re.search(r"sources=(.*)", output).group(1).split(";"), without_c=with_c == "OFF"
             )
@@ -191,8 +209,15 @@ class InTree(InAFolder):
         elsewhere if that is asked for."""
         include = self.folder / "rocksdb"
         include.mkdir()
-        compile_header = ["c++", "-fsyntax-only", "-I", str(self.folder),
-                          "-x", "c++", str(SOURCE / "engines/rocksdb/base/rocksdb_version.h")]  # fmt: skip
+        compile_header = [
+            "c++",
+            "-fsyntax-only",
+            "-I",
+            str(self.folder),
+            "-x",
+            "c++",
+            str(SOURCE / "engines/rocksdb/base/rocksdb_version.h"),
+        ]
         for version, macro, is_taken in (
             ("11 9 3", None, True),
             ("11 10 0", None, False),
@@ -204,7 +229,8 @@ class InTree(InAFolder):
             with self.subTest(version=version, macro=macro):
                 numbers = zip(("MAJOR", "MINOR", "PATCH"), version.split())
                 (include / "version.h").write_text(
-                    "".join(f"#define ROCKSDB_{name} {number}\n" for name, number in numbers))  # fmt: skip
+                    "".join(f"#define ROCKSDB_{name} {number}\n" for name, number in numbers)
+                )
                 defined = [f"-D{macro}"] if macro else []
                 result = run(*compile_header, *defined, preload=None, check=False)
                 self.assertEqual(result.returncode == 0, is_taken, result.stderr)
@@ -373,12 +399,20 @@ class StatisticsFile(InAFolder):
         running = []
         for number in range(2):
             self.db = self.folder / f"db{number}"
-            running.append(subprocess.Popen(
-                self.db_bench("deltabloom:10:auto:levels", "fillseq,flush,readrandom")
-                + ["--reads=1000000000", "--duration=60"],
-                env=dict(os.environ, LD_PRELOAD=PRELOAD, DELTABLOOM_STATISTICS=str(name),
-                         DELTABLOOM_STATISTICS_SECONDS="1"),
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))  # fmt: skip
+            running.append(
+                subprocess.Popen(
+                    self.db_bench("deltabloom:10:auto:levels", "fillseq,flush,readrandom")
+                    + ["--reads=1000000000", "--duration=60"],
+                    env=dict(
+                        os.environ,
+                        LD_PRELOAD=PRELOAD,
+                        DELTABLOOM_STATISTICS=str(name),
+                        DELTABLOOM_STATISTICS_SECONDS="1",
+                    ),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
             self.addCleanup(running[-1].wait)
             self.addCleanup(running[-1].kill)
         paths = [self.folder / f"deltabloom-{process.pid}.prom" for process in running]

@@ -57,9 +57,17 @@ class DatabaseTest(unittest.TestCase):
         lines = {"db": "", "family": "", "table": "", **sections}
         options = self.folder / "options"
         options.write_text(OPTIONS.format(policy=policy, **lines))
-        done = run("db_bench", f"--options_file={options}", f"--db={database}", f"--num={num}",
-                   f"--benchmarks={benchmarks}", "--cache_size=8388608", "--seed=1", *flags,
-                   preload=self.plugin)  # fmt: skip
+        done = run(
+            "db_bench",
+            f"--options_file={options}",
+            f"--db={database}",
+            f"--num={num}",
+            f"--benchmarks={benchmarks}",
+            "--cache_size=8388608",
+            "--seed=1",
+            *flags,
+            preload=self.plugin,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def database(self, policy="deltabloom", **details):

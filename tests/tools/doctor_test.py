@@ -68,8 +68,11 @@ class Doctor(DatabaseTest):
         self.assertEqual(portable.stderr, "")
         self.assertIn("kernels for this CPU: portable\n", portable.stdout)
         unknown = run(TOOL, "doctor", DELTABLOOM_CPU="avx-512")
-        self.assertEqual(unknown.stderr, "deltabloom doctor: warning: DELTABLOOM_CPU=avx-512 is ignored: "
-                                         "use portable, avx2 or avx512\n")  # fmt: skip
+        self.assertEqual(
+            unknown.stderr,
+            "deltabloom doctor: warning: DELTABLOOM_CPU=avx-512 is ignored: "
+            "use portable, avx2 or avx512\n",
+        )
 
     def test_all_is_well(self):
         self.assertEqual(self.diagnose(self.database(), 0), {})
@@ -113,13 +116,20 @@ class Doctor(DatabaseTest):
         policy = "filter_policy=.*"
         memory = "id=deltabloom;allocation=levels;filter_memory=1MiB;"
         # If the totals differ, the smallest counts.
-        second_family = f'[CFOptions "b"]\n[TableOptions/BlockBasedTable "b"]\n  filter_policy={{{memory}}}\n'
+        second_family = (
+            f'[CFOptions "b"]\n[TableOptions/BlockBasedTable "b"]\n  filter_policy={{{memory}}}\n'
+        )
         for written_with, changes in {
             # Deltabloom uses the filters of RocksDB; not under a name of its own.
             "bloomfilter:10:false": [
                 (policy, "filter_policy=bloomfilter:10:false", 0, {"other_policy"}),
                 (policy, "filter_policy=deltabloom:10", 0, set()),
-                (policy, "filter_policy={id=deltabloom;compatibility=own;}", 1, {"filters_not_queried"}),
+                (
+                    policy,
+                    "filter_policy={id=deltabloom;compatibility=own;}",
+                    1,
+                    {"filters_not_queried"},
+                ),
             ],
             "{id=deltabloom;compatibility=own;}": [
                 ("compatibility=own", "compatibility=own", 0, set()),
@@ -138,9 +148,14 @@ class Doctor(DatabaseTest):
             "nullptr": [
                 (policy, "filter_policy=deltabloom:0", 0, {"no_filter_by_choice"}),
                 (policy, "filter_policy=deltabloom", 1, {"tables_without_filter"}),
-                ("optimize_filters_for_hits=false", "optimize_filters_for_hits=true", 0, {"no_filter_by_choice"}),
+                (
+                    "optimize_filters_for_hits=false",
+                    "optimize_filters_for_hits=true",
+                    0,
+                    {"no_filter_by_choice"},
+                ),
             ],
-        }.items():  # fmt: skip
+        }.items():
             database = self.database(written_with)
             for pattern, replacement, status, codes in changes:
                 with self.subTest(replacement):
@@ -235,9 +250,11 @@ class Doctor(DatabaseTest):
     def test_files_that_are_none(self):
         """What RocksDB does not write, and what would never end."""
         for name in ("CURRENT", "MANIFEST-*", "OPTIONS-*", "*.sst"):
-            for kind, words in [("fifo", "expected a file, found a FIFO"),
-                                ("folder", "expected a file, found a directory"),
-                                ("huge", "")]:  # fmt: skip
+            for kind, words in [
+                ("fifo", "expected a file, found a FIFO"),
+                ("folder", "expected a file, found a directory"),
+                ("huge", ""),
+            ]:
                 with self.subTest(f"{name} {kind}"):
                     database = self.database()
                     file = max(database.glob(name))
@@ -262,11 +279,25 @@ class Doctor(DatabaseTest):
     def test_a_running_database(self):
         database = self.database()
         options = self.folder / "running"
-        options.write_text((OPTIONS % "deltabloom").replace('"default"]', '"default"]\n  write_buffer_size=65536', 1))
+        options.write_text(
+            (OPTIONS % "deltabloom").replace(
+                '"default"]', '"default"]\n  write_buffer_size=65536', 1
+            )
+        )
         bench = subprocess.Popen(
-            ["db_bench", f"--options_file={options}", f"--db={database}", "--num=1000000",
-             "--use_existing_db", "--benchmarks=overwrite", "--duration=600"],
-            env=dict(os.environ, LD_PRELOAD=PLUGIN), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                "db_bench",
+                f"--options_file={options}",
+                f"--db={database}",
+                "--num=1000000",
+                "--use_existing_db",
+                "--benchmarks=overwrite",
+                "--duration=600",
+            ],
+            env=dict(os.environ, LD_PRELOAD=PLUGIN),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         self.addCleanup(bench.wait)
         self.addCleanup(bench.kill)
         seen = []
@@ -294,8 +325,16 @@ class Run(unittest.TestCase):
         self.assertEqual(done.stdout, f"{self.plugins}/libdeltabloom_rocksdb_plugin.so\n")
         options = self.folder / "options"
         options.write_text(OPTIONS % "deltabloom:10")
-        done = run(self.tool, "run", "db_bench", f"--options_file={options}", f"--db={self.folder}/db", "--num=10000",
-                   "--benchmarks=filluniquerandom,flush,readmissing", "--statistics")  # fmt: skip
+        done = run(
+            self.tool,
+            "run",
+            "db_bench",
+            f"--options_file={options}",
+            f"--db={self.folder}/db",
+            "--num=10000",
+            "--benchmarks=filluniquerandom,flush,readmissing",
+            "--statistics",
+        )
         useful = re.search(r"bloom\.filter\.useful COUNT : (\d+)", done.stdout)
         self.assertGreater(int(useful[1]), 9000, done.stdout + done.stderr)
         self.assertNotIn("ld.so", done.stderr)
@@ -303,12 +342,16 @@ class Run(unittest.TestCase):
         self.assertEqual(run(self.tool, "run", "--jsn", "--", "echo").returncode, 2)
         done = run(self.tool, "run", "no_such_program", "--json")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, "deltabloom run: no_such_program: No such file or directory\n")
+        self.assertEqual(
+            done.stderr, "deltabloom run: no_such_program: No such file or directory\n"
+        )
 
     def test_without_a_plugin(self):
         done = run(self.tool, "run", "true")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("libdeltabloom_rocksdb_plugin.so does not exist: install the plugin", done.stderr)
+        self.assertIn(
+            "libdeltabloom_rocksdb_plugin.so does not exist: install the plugin", done.stderr
+        )
 
 
 if __name__ == "__main__":
