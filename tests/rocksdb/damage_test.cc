@@ -108,7 +108,8 @@ std::vector<Kind> Kinds() {
   return kinds;
 }
 
-// Some small filters, and one that is large enough to be compact.
+// The numbers of keys give some small filters, and one that is large enough to
+// be compact.
 std::vector<size_t> NumbersOfKeys() {
   const char* const most = std::getenv("DELTABLOOM_DAMAGE_KEYS");
   if (most == nullptr) return {0, 1, 2, 3, 5, 8, 13, 21, 240};
@@ -143,8 +144,8 @@ TEST(Damage, WhatTheSealPromises) {
   }
 }
 
-// Under RocksDB's family name, RocksDB's reader answers for a filter that lost
-// its trailer.
+// If a filter under RocksDB's family name has lost its trailer, RocksDB's
+// reader answers for it.
 TEST(Damage, TruncatedFiltersAreRocksDBsToJudge) {
   FreshRandom random;
   const Kind rocksdb = RocksDBBloom();
@@ -155,7 +156,8 @@ TEST(Damage, TruncatedFiltersAreRocksDBsToJudge) {
       const std::string filter = kind.Build(keys);
       for (size_t size = 0; size < filter.size(); ++size) {
         const std::string cut = filter.substr(0, size);
-        // Too short to be one of its own: it says that there is no key.
+        // If the filter is too short to be one of its own, RocksDB says that
+        // there is no key.
         const auto expected =
             size <= 5 ? std::vector<bool>(n, true) : rocksdb.Ask(cut, keys);
         ASSERT_EQ(kind.Ask(cut, keys), expected) << kind.name << ' ' << size;

@@ -12,7 +12,7 @@
 
 namespace deltabloom::testing {
 
-// One kind of equality: the part of a key that is compared, and spellings of
+// A kind of equality: the part of a key that is compared, and spellings of
 // equal keys.
 struct Equality {
   const char* name;

@@ -17,7 +17,7 @@
 #include "util/coding.h"
 #include "util/hash64.h"
 #include "util/rates/layout_rates.h"
-// Where newer releases declare what a Cache can do.
+// Newer releases declare the functions of a Cache here.
 #if __has_include("rocksdb/advanced_cache.h")
 #include "rocksdb/advanced_cache.h"
 #endif
@@ -56,7 +56,8 @@ class BuilderTest : public ::testing::TestWithParam<std::string> {
     return Matches(reader.get(), keys);
   }
 
-  // How many of the absent keys match; fails unless all of the others do.
+  // Returns how many of the absent keys match; fails unless all of the others
+  // do.
   static int FalsePositives(const Slice& filter, int begin, int end) {
     EXPECT_EQ(MatchesOf(filter, Keys(begin, end)), end - begin);
     return MatchesOf(filter, Keys(begin, end, 1));
@@ -185,7 +186,7 @@ TEST_P(BuilderTest, EstimatedRateFallsWithBytes) {
   EXPECT_LT(builder.EstimatedFpRate(1000, 1000000), 0.001);
 }
 
-// One warning for all builders of a policy. The number is documented.
+// All builders of a policy give one warning. Its number of keys is documented.
 TEST(BuilderWarningTest, ManyKeysOfClassic) {
   LayoutRow classic = *internal::FindLayoutOfName("classic");
   EXPECT_EQ(classic.many_keys, 20'000'000u);
@@ -236,7 +237,7 @@ TEST_P(BuilderTest, DetectsFlippedByte) {
   const Slice first = Build(&builder, Keys(0, 1000));
   const std::string sound = first.ToString();
   EXPECT_OK(builder.MaybePostVerify(first));
-  // In the payload, and in each byte of the trailer.
+  // The damage is in the payload, and in each byte of the trailer.
   std::vector<size_t> places = {sound.size() / 2};
   for (size_t i = 1; i <= kFraming; ++i) places.push_back(sound.size() - i);
   for (const size_t place : places) {
@@ -501,7 +502,7 @@ std::vector<std::string> CollidingKeys(size_t n, uint64_t first) {
   return keys;
 }
 
-// One chosen key is stored, thousands of others are looked up.
+// One chosen key is stored, and thousands of others are looked up.
 TEST(SeededTest, ChosenKeysPassAFilterWithoutSeedAndNoSeededOne) {
   constexpr int kLookups = 20000;
   std::vector<std::string> stored = test::FreshRandom().Keys(5000, 16);

@@ -275,8 +275,8 @@ TEST(KeyTransformOptionTest, FixedWhenAPolicyIsMade) {
   }
 }
 
-// From RocksDB 9.8 on SetOptions makes a new policy, whose unknown transform is
-// an error, not none.
+// From RocksDB 9.8 on SetOptions makes a new policy. A transform that is
+// unknown there is an error; it does not become none.
 TEST(KeyTransformOptionTest, SetOptions) {
   TestDb db(IgnoringCase("ascii_lowercase"));
   db.Load(0, kKeys);

@@ -150,7 +150,7 @@ class LevelsDb : public TestDb {
     Open(options);
   }
 
-  // If not, writes outrun compactions.
+  // If false, writes outrun compactions.
   void set_waits(bool waits) { waits_ = waits; }
   // Waits for compactions from time to time, as in a database that is not
   // overloaded.
@@ -161,8 +161,8 @@ class LevelsDb : public TestDb {
   void Delete(const std::string& key) {
     ASSERT_OK(get()->Delete(Unlogged(), key));
   }
-  // All tables of a level, or the oldest ones of level 0, into one table of
-  // another level or the same.
+  // Compacts all tables of a level, or the oldest ones of level 0, into one
+  // table of another level or the same.
   void CompactLevel(int from, int to, size_t most = SIZE_MAX) {
     rocksdb::ColumnFamilyMetaData metadata;
     get()->GetColumnFamilyMetaData(&metadata);

@@ -172,8 +172,8 @@ TEST(LevelsTest, EachColumnFamilyHasItsTree) {
   EXPECT_LACKS(RocksDBFilterLevelsJson(), "\"name\":\"uniform\"");
 }
 
-// From RocksDB's Bloom filter, and from uniform; and what was learned is
-// learned again when the database is reopened.
+// A database may have had RocksDB's Bloom filter, or uniform bits before. What
+// was learned is learned again when the database is reopened.
 TEST(LevelsTest, ExistingDatabases) {
   LevelsDb db;
   db.Open(WithPolicy(RocksDBBloom()));
@@ -401,7 +401,7 @@ TEST(FilterMemoryTest, IsKeptByLeveledAndUniversalTrees) {
     EXPECT_CONTAINS(RocksDBFilterLevelsPrometheus(),
                     "deltabloom_filter_memory_bytes{database=\"" +
                         that.db.path() + "\",which=\"asked\"} 40000\n");
-    // Less, at run time; then less than the least.
+    // The total is lowered at run time, then to less than the least.
     ASSERT_OK(that.db.SetField("filter_memory", "25kB"));
     that.db.Rewrite();
     EXPECT_NEAR(FilterBytes(that.db), 25'000, 1'250);
@@ -460,7 +460,7 @@ TEST(FilterMemoryTest, TwoFamiliesShareItAndTheSmallestTotalCounts) {
   }
 }
 
-// In a new process, which has not made the listener yet.
+// The test needs a new process, which has not made the listener yet.
 TEST(FilterMemoryDeathTest, WithoutTheListenerItIsRefused) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto open = [] {
@@ -551,8 +551,8 @@ TEST(FilterMemoryTest, OnDiskFollowsDroppedFamiliesAndCompactFiles) {
   EXPECT_EQ(OnDisk(db), FilterBytes(db));
 }
 
-// Only hits, then misses: the last run loses its bits when it is rewritten, and
-// gets them back.
+// The lookups only hit, then only miss: the last run loses its bits when it is
+// rewritten, and gets them back.
 TEST(UseTest, BitsFollowTheLookups) {
   LevelsDb db(LevelsOptions());
   constexpr uint64_t kKeys = 40'000;
@@ -807,7 +807,7 @@ TEST_F(TreeListenerTest, OtherFilesAndDeletedTables) {
   Deleted("/db/000007.sst");
   EXPECT_EQ(tree().files(), 0u);
   EXPECT_FALSE(trees_->changed_silently);
-  // One of the tree, when the tree is next read.
+  // When the tree is next read, it has this table.
   Created("/db/000008.sst", 100, 100, 1000);
   tree().SetTree({{8, 0, 0}});
   Deleted("/db/000008.sst");

@@ -141,7 +141,7 @@ class LevelsWorkloadsTest : public ::testing::Test {
           tree.BestGain());
     }
     if (tree.BestGain() > 1.3) {
-      // So small a tree depends on when compactions ran.
+      // The gain of so small a tree depends on when compactions ran.
       const double least = All() ? workload.gain : 0.8 * workload.gain;
       EXPECT_GT(tree.Gain(), least * tree.BestGain());
     }
@@ -216,9 +216,9 @@ void Grow(LevelsDb* db, uint64_t keys, double hits, test::Random* random) {
   db->Settle();
 }
 
-// After only hits only misses, while all keys are written anew: a lookup never
-// has many more false positives than the least bits of the last run cost, in
-// the end as few as if there had been no hits.
+// Lookups only hit, then only miss, while all keys are written anew. A lookup
+// never has many more false positives than the least bits of the last run cost,
+// and in the end as few as if there had been no hits.
 void TurnToMisses(LevelsDb* db, uint64_t keys, bool by_hand,
                   test::Random* random) {
   double most = db->Measured().rates;

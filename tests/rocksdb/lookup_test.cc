@@ -213,7 +213,7 @@ TEST_P(MigrationTest, ThereAndBackAgain) {
   db_.ExpectFiltered(0, kKeys);
   Open(ours_);
   db_.ExpectFiltered(0, kKeys);
-  // Both kinds side by side.
+  // Tables of both kinds are side by side.
   db_.Load(kKeys / 2, 2 * kKeys);
   db_.ExpectFiltered(0, 2 * kKeys);
   Open(stock_);

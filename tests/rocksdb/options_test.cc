@@ -185,7 +185,7 @@ TEST(OptionsTest, BadText) {
        "bits_per_key '1\\'\\\\\\xc3\\t'" + number},
       {"id=deltabloom;key_transform=a\nb",
        "key_transform 'a\\nb' is not valid: use none, or what"},
-      // In any order, and whichever of them RocksDB passes first.
+      // The order does not matter, nor which of them RocksDB passes first.
       {"id=deltabloom;bits_per_key=10;false_positive_rate=0.01",
        "bits_per_key=10 and false_positive_rate=0.01" + both},
       {"id=deltabloom;false_positive_rate=0.01;bits_per_key=7",

@@ -116,7 +116,7 @@ TEST(AFirstUseOutOfMemoryTest, FailsWithAnErrorAndSucceedsLater) {
   }
 }
 
-// Enough keys that their hashes lie in several blocks.
+// There are enough keys that their hashes lie in several blocks.
 constexpr int kKeys = 5000;
 
 BuilderSettings Settings(const std::string& layout) {
@@ -290,8 +290,8 @@ TEST(ReaderOutOfMemoryTest, LookupsAllocateNothing) {
   }
 }
 
-// At the first filter of a policy, which allocates the counters, and in lookups
-// that allocate more.
+// Memory runs out at the first filter of a policy, which allocates the
+// counters, and in lookups that allocate more.
 TEST(PolicyOutOfMemoryTest, CountingReaderIsNoneOrASoundOne) {
   const std::string filter = Build(*Deltabloom(), {"key"});
   const auto test = [&](const Fail& fail) {
@@ -300,7 +300,7 @@ TEST(PolicyOutOfMemoryTest, CountingReaderIsNoneOrASoundOne) {
     bool found = true;
     fail([&] {
       reader = NewBitsReader(*policy, filter);
-      // In a thread's first lookup it gets its counters.
+      // A thread gets its counters in its first lookup.
       if (reader != nullptr) found = reader->MayMatch("key");
     });
     EXPECT_TRUE(found);
@@ -540,7 +540,7 @@ TEST(RangesOutOfMemoryTest, CollectorsLoseNoKey) {
   }
 }
 
-// One that had no memory for its samples.
+// The factory had no memory for its samples.
 TEST(RangesOutOfMemoryTest, CollectorsAreMadeOrNot) {
   const std::vector<std::string> keys = LongKeys();
   const auto factory =

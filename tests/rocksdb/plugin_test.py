@@ -121,7 +121,8 @@ class Preload(Programs):
             ),
         ):
             result = self.bench(policy, "fillseq", check=False)
-            # On a line of its own, whatever the program makes of it.
+            # The answer is on a line of its own, whatever the program makes of
+            # it.
             self.assertRegex(result.stderr, "(?m)^" + re.escape(answer))
             self.assertNotEqual(result.returncode, 0)
 
@@ -381,7 +382,7 @@ class StatisticsFile(InAFolder):
                 seen.add(lookups)
                 self.assertEqual(sum(row["filters_open"] for row in rows), 1)
         self.assertEqual(len(seen), 3)
-        # Once a second and no more.
+        # The file is written once a second, not more often.
         self.assertLessEqual(len(written), time.monotonic() - started + 1)
 
     def test_process_number_in_the_name(self):

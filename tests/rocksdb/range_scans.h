@@ -232,7 +232,8 @@ inline ScanBounds RandomBounds(const KeyShape& shape, uint64_t numbers,
     case 1:
       return BoundsOfPrefix(key.substr(0, random->Below(key.size() + 1)));
     case 2: {
-      // Up to and including a byte that is no letter and no digit.
+      // The prefix ends with the last byte that is neither a letter nor a
+      // digit.
       const size_t end = key.find_last_of("/:!~_-");
       return BoundsOfPrefix(
           key.substr(0, end == std::string::npos ? key.size() : end + 1));
@@ -271,7 +272,7 @@ inline std::string StateWithColumns(Iterator* at) {
   return state;
 }
 
-// How ExpectSameMoves moves.
+// The way in which ExpectSameMoves moves.
 struct Moves {
   int count = 6;
   bool refresh = false;

@@ -54,7 +54,8 @@ inline std::vector<std::string> KeysBackward(Iterator* at) {
   return keys;
 }
 
-// All keys of a new scan, from the front; from the end they must be the same.
+// Returns all keys of a new scan, from the front; from the end they must be the
+// same.
 inline std::vector<std::string> AllKeys(Iterator* at) {
   at->SeekToFirst();
   const std::vector<std::string> keys = KeysForward(at);

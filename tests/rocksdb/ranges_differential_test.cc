@@ -140,7 +140,7 @@ class RangesDifferentialTest : public ::testing::TestWithParam<KeyShape> {
                                        configuration_->name);
     for (uint64_t done = 0; done < scans && !HasFailure();) {
       const uint64_t batch = std::min<uint64_t>(scans - done, 200);
-      // One that lives on while tables change.
+      // This scan lives on while tables change.
       Pair lasting(this, random);
       Write(random);
       lasting.Move(random);
@@ -170,7 +170,7 @@ class RangesDifferentialTest : public ::testing::TestWithParam<KeyShape> {
                a, false, b, false) < 0;
   }
 
-  // Some writes of every kind, and a flush, a compaction or an ingestion.
+  // Makes some writes of every kind, and a flush, a compaction or an ingestion.
   void Write(Random* random) {
     const bool has_time = configuration_->order == Order::kTimestamps;
     for (uint64_t i = random->Below(600); i > 0; --i) {
@@ -334,7 +334,7 @@ class RangesDifferentialTest : public ::testing::TestWithParam<KeyShape> {
       const auto target = [&] {
         const std::string key =
             random->Below(2) == 0 ? test_->KeyOf(random) : bounds_.lower;
-        // In this mode a seek must stay within the prefix.
+        // A seek must stay within the prefix in this mode.
         return prefix_.empty() ? key : prefix_ + key.substr(0, 3);
       };
       ExpectSameMoves(scan_.get(), model_->get(), moves, random, target);
@@ -354,8 +354,8 @@ class RangesDifferentialTest : public ::testing::TestWithParam<KeyShape> {
       if (configuration.order != Order::kTimestamps && maybe("pinned", 6)) {
         read_.pin_data = true;
       }
-      // Not ignore_range_deletions: a compaction between the making of the two
-      // iterators drops what it would show.
+      // ignore_range_deletions is not tested: a compaction between the making
+      // of the two iterators drops what it would show.
 #if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(7, 3, 0)
       if (maybe("asynchronous", 10)) read_.async_io = true;
 #endif
@@ -378,7 +378,7 @@ class RangesDifferentialTest : public ::testing::TestWithParam<KeyShape> {
         read_.total_order_seek = random->Below(2) == 0;
         read_.auto_prefix_mode = random->Below(2) == 0;
       } else if (key.size() > 6 && maybe("prefix mode", 3)) {
-        // All of the scan is in one prefix.
+        // The whole scan is in one prefix.
         prefix_ = key.substr(0, 6);
         bounds_.lower = prefix_ + test_->KeyOf(random).substr(0, 2);
         bounds_.upper =

@@ -379,7 +379,7 @@ TEST_F(RangesScanTest, FamiliesHaveAnObjectEach) {
 
 // --- What tables hold -------------------------------------------------------
 
-// In each table beside it there is a key on either side of the range.
+// Each table beside it has a key on either side of the range.
 TEST_F(RangesScanTest, DeletesHideWhatOtherTablesHold) {
   for (const std::string& key : {Key(10), Key(11), Key(12), Key(13)}) {
     db_.Table({Key(0), key, Key(90)}, "old");

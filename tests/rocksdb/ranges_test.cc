@@ -471,7 +471,7 @@ void ExpectAnswer(const ChangingFactory::Edit& edit, bool rejects) {
     options->table_properties_collector_factories = {
         std::make_shared<ChangingFactory>(FactoryByName(""), edit)};
   });
-  // Not the object's own collector.
+  // The tables are written without the object's own collector.
   Options options = db.options();
   options.table_properties_collector_factories.resize(1);
   db.Open(options);
@@ -604,7 +604,8 @@ TEST(RangesPropertyTest, KeysOutOfOrderHaveNoFilter) {
   RangesDb db(options, [&](Options* to, BlockBasedTableOptions*) {
     to->comparator = &ignores_case;
   });
-  // In its order, but not in that of their bytes.
+  // The keys are in the order of the comparator, but not in that of their
+  // bytes.
   const Strings keys = {"a", "B", "c", "D", "e", "F", "g"};
   db.Table(keys);
   EXPECT_EQ(PropertiesIn(db.Tables()).size(), 0u);
@@ -689,7 +690,7 @@ TEST(RangesLimitsTest, MaxMemory) {
   ASSERT_EQ(sizes().size(), 1u);
   EXPECT_LE(sizes()[0], 5340u);
   EXPECT_GT(sizes()[0], 2000u);
-  // Fewer than 2 of 30,000 keys.
+  // Fewer than 2 bits are left for each of 30,000 keys.
   db.Load(10'000, 30'000);
   scan();
   EXPECT_EQ(CountIn(db.Log(), "range filters: no bits per key for new tables"),
@@ -795,8 +796,8 @@ TEST(ScanSampleTest, AScanCountsOnce) {
               learning ? (std::vector<ScanSample::Bounds>{{Key(2), Key(5)}})
                        : std::vector<ScanSample::Bounds>());
     EXPECT_EQ(state->counters.scans, 1u);
-    // Neither an iterator that was not moved, nor an open range, nor an empty
-    // one.
+    // Iterators that were not moved, open ranges and empty ranges give no
+    // sample.
     scan(Key(2), Key(3)).reset();
     AllKeys(scan(Key(2), nullopt).get());
     AllKeys(scan(Key(2), Key(2)).get());
@@ -904,9 +905,9 @@ TEST(RangesStatisticsTest, CountsOfAKnownScenario) {
   EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
   EXPECT_EQ(db.KeysOf(Key(7), Key(8)), Strings{});
   EXPECT_EQ(db.KeysOf("a", "b"), Strings{});
-  // More prefixes than a cut answers for, in one of the tables.
+  // The range has more prefixes than a cut answers for, in one of the tables.
   EXPECT_EQ(db.KeysOf(Key(100), Key(200)).size(), 50u);
-  // Not positioned.
+  // An iterator that was not positioned is not counted.
   db.Scan(Key(7), Key(8)).reset();
   const RocksDBRangeStatistics counted = db.ranges->Statistics();
   EXPECT_EQ(counted.scans, 4u);
@@ -1087,7 +1088,7 @@ TEST_F(RangesCostTest, AFewTablesInEachDirection) {
     EXPECT_LE(MostTables(1, 1, move), kLevel0 + 2);
     EXPECT_LE(MostTables(0, 1, move), kLevel0 + most);
     EXPECT_LE(MostTables(0, 20, move), kLevel0 + most);
-    // Before the first and after the last key.
+    // The ranges are before the first key and after the last one.
     for (const auto& [lower, upper] : {std::pair("a", "b"), {"x", "y"}}) {
       move(db_.Scan(lower, std::string_view(upper)).get());
       EXPECT_LE(db_.counted.Since().tables, kLevel0 + 2);

@@ -529,7 +529,7 @@ TEST(StatisticsAdviceTest, CompactInsteadOfABloomFilter) {
   EXPECT_EQ(advice[0],
             "level 6, classic: 10.0 bits per key; as many in compact would "
             "save 1188 reads per second");
-  // Not for flushes, nor where filters are small.
+  // There is no advice for flushes, nor where filters are small.
   statistics.rows[0].level = 0;
   EXPECT_TRUE(statistics.Advice().empty());
   statistics.rows[0].level = 6;

@@ -65,7 +65,7 @@ using PolicyPtr = std::shared_ptr<const FilterPolicy>;
 #define EXPECT_LACKS(text, part) \
   EXPECT_PRED_FORMAT2(::testing::IsNotSubstring, part, text)
 
-// How often `text` contains `part`.
+// Returns how often `text` contains `part`.
 inline int CountIn(const std::string& text, const std::string& part) {
   int count = 0;
   for (size_t at = text.find(part); at != std::string::npos;
@@ -209,7 +209,7 @@ inline std::vector<std::string> Keys(int begin, int end, int odd = 0) {
   return keys;
 }
 
-// How a test database is laid out; the defaults are a full filter in an
+// The layout of a test database; the defaults are a full filter in an
 // uncompressed table.
 using Change = std::function<void(Options*, BlockBasedTableOptions*)>;
 
@@ -323,7 +323,7 @@ inline void ExpectUnfiltered(const Lookups& lookups) {
   EXPECT_EQ(lookups.useful, 0u);
 }
 
-// How lookups spell a key.
+// Spells a key for lookups.
 using Spelling = std::function<std::string(const std::string& key)>;
 
 // Looks up Key(2 * i) and Key(2 * i + 1) for i in [begin, end), by MultiGet in

@@ -189,13 +189,14 @@ struct LateLookups {
   std::vector<uint32_t> slots;
 };
 
-// More slots than a thread has at first. Threads reuse memory of ended ones.
+// There are more slots than a thread has at first. Threads reuse memory of
+// ended ones.
 TEST(LookupCountersTest, ManySlotsAlsoAtTheVeryEndOfAThread) {
   std::vector<uint32_t> slots(300);
   std::generate(slots.begin(), slots.end(), internal::NewLookupSlot);
   for (int i = 0; i < 3; ++i) {
     std::thread([&slots] {
-      // Made first, so destroyed last.
+      // This object is made first, so it is destroyed last.
       thread_local LateLookups late;
       late.slots = slots;
       for (const uint32_t slot : slots) CountLookups(slot, slot, 0, 0);

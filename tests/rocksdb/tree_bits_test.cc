@@ -67,8 +67,8 @@ struct SimulatedPlan {
   // Number of distinct keys, any of which may be flushed. 0: each key once.
   double universe = 0;
   Layout layout = Layout::kCompact;
-  // If not 0, the bytes of all filters, instead of `asked`. Then each
-  // compaction of level 0 has a flush while it runs.
+  // If not 0, the bytes of all filters, instead of `asked`. Each compaction of
+  // level 0 then has a flush while it runs.
   uint64_t filter_memory = 0;
 };
 
@@ -121,7 +121,7 @@ struct SimulatedTree {
     uint64_t number = 0;  // 0: none
     double keys = 0;
   };
-  // One for each part of the key space; flushes in level 0.
+  // Each part of the key space has one table; in level 0 each flush has one.
   using Tables = std::vector<Table>;
 
   double KeysOf(size_t level) const {
@@ -182,7 +182,8 @@ struct SimulatedTree {
     return from < levels.size();
   }
 
-  // All tables of level 0, or one part of another level, into the next level.
+  // Compacts all tables of level 0, or one part of another level, into the next
+  // level.
   void Compact(size_t from) {
     size_t part = 0;
     size_t end = kParts;
@@ -613,7 +614,7 @@ TEST(FilterMemoryTest, TenfoldGrowthKeepsTheTotal) {
         EXPECT_NEAR(tree.tree.AverageBits(), 20, 1);
       }
     }
-    // At times flushes have the least bits.
+    // Flushes have the least bits at times.
     EXPECT_LT(false_positives / steps, 0.001);
     EXPECT_EQ(tree.problem, "");
     tree.plan.universe = kKeys;
@@ -842,7 +843,7 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
   compaction.read.keys = 1'100'000;
   EXPECT_NEAR(BitsOf(family.bits, TableAt(6, true, true, &compaction)), 4,
               0.01);
-  // Never less than the least, even if no run is needed.
+  // A run never has less than the least bits, even if no run is needed.
   const RunUse none = {{0, 1e-6}, {kBottommost, 1e-6}};
   TreeBits moved = TreeOf("6:100000@10<0 6:5000@10<last");
   moved.SetUse(none, 4);

@@ -81,7 +81,8 @@ class DoctorRocksDB : public test::ToolTest {
     return counts;
   }
 
-  // After the first block of the MANIFEST, which is read by itself.
+  // The damage is after the first block of the MANIFEST, which is read by
+  // itself.
   void ExpectDamageFound() {
     const std::string copy = File("copy");
     const std::string manifest = copy + "/" + ManifestName();
@@ -147,7 +148,7 @@ TEST_F(DoctorRocksDB, FiltersThatTheBlockCacheDoesNotHold) {
   table.block_cache = shared;
   options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   for (const char* name : {"a", "b"}) Add(name);
-  // Some 50,000 bytes in each filter: 100,000 in the cache of 40,000.
+  // Each filter has some 50,000 bytes: 100,000 in a cache of 40,000.
   suffix_.clear();
   for (const auto& [name, family] : families_) Load(family, 0, 40000);
 
@@ -179,8 +180,8 @@ TEST_F(DoctorRocksDB, FiltersThatTheBlockCacheDoesNotHold) {
   }
 }
 
-// At random, until the MANIFEST had more than a block and was begun anew; with
-// a column family without filters that is then dropped.
+// Changes are random, until the MANIFEST had more than a block and was begun
+// anew; one column family without filters is then dropped.
 TEST_F(DoctorRocksDB, LevelsAndColumnFamiliesAfterManyChanges) {
   test::FreshRandom random;
   EXPECT_TRUE(Seen(0).empty());

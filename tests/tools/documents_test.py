@@ -13,7 +13,7 @@ import unittest
 
 TOOL_DIR, BUILD_DIR, CMAKE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 PAGES = [f"deltabloom{name}.1" for name in ("", "-inspect", "-estimate", "-verify", "-doctor")]
-# Not in every build.
+# Not every build has these commands.
 OPTIONAL = [f"deltabloom-{name}.1" for name in ("refilter", "run")]
 PAGES += [page for page in OPTIONAL if (TOOL_DIR / page).exists()]
 
