@@ -73,41 +73,41 @@ class OtherBuilder {
  public:
   OtherBuilder(const FilterPolicy& policy, const BlockBasedTableOptions& table)
       : builder_(NewBitsBuilder(policy, table)) {
-    void* const* functions = nullptr;
-    std::memcpy(&functions, static_cast<const void*>(builder_.get()),
-                sizeof(functions));
+    std::memcpy(&functions_, First(), sizeof(functions_));
     const size_t size = kBefore + kDestructors + kNames.size();
-    table_.assign(functions - kBefore, functions - kBefore + size);
+    table_.assign(functions_ - kBefore, functions_ - kBefore + size);
   }
+  ~OtherBuilder() { std::memcpy(First(), &functions_, sizeof(functions_)); }
 
-  std::unique_ptr<FilterBitsBuilder> Exchange(size_t one, size_t other) {
-    std::swap(table_[kBefore + kDestructors + one],
-              table_[kBefore + kDestructors + other]);
+  FilterBitsBuilder* Exchange(size_t one, size_t other) {
+    std::swap(*Place(one), *Place(other));
     return Build();
   }
-  std::unique_ptr<FilterBitsBuilder> Insert(size_t place) {
+  FilterBitsBuilder* Insert(size_t place) {
     table_.insert(Place(place), reinterpret_cast<void*>(&Unknown));
     return Build();
   }
-  std::unique_ptr<FilterBitsBuilder> Remove(size_t place) {
+  FilterBitsBuilder* Remove(size_t place) {
     table_.erase(Place(place));
     return Build();
   }
-  std::unique_ptr<FilterBitsBuilder> Build() {
+  FilterBitsBuilder* Build() {
     table_.push_back(nullptr);  // the next table
     const void* const functions = &table_[kBefore];
-    std::memcpy(static_cast<void*>(builder_.get()), &functions,
-                sizeof(functions));
-    return std::move(builder_);
+    std::memcpy(First(), &functions, sizeof(functions));
+    return builder_.get();
   }
 
  private:
+  // The word of the builder that points to its table.
+  void* First() const { return builder_.get(); }
   std::vector<void*>::iterator Place(size_t function) {
     return table_.begin() +
            static_cast<ptrdiff_t>(kBefore + kDestructors + function);
   }
 
-  std::unique_ptr<FilterBitsBuilder> builder_;
+  const std::unique_ptr<FilterBitsBuilder> builder_;
+  void* const* functions_ = nullptr;
   std::vector<void*> table_;
 };
 
@@ -127,10 +127,8 @@ std::vector<Kind> Kinds() {
 
 TEST(LibraryCheckTest, EveryKindHasTheFunctions) {
   for (const Kind& kind : Kinds()) {
-    EXPECT_EQ(
-        WrongFunction(NewBitsBuilder(*kind.policy, kind.table), *kind.policy),
-        nullptr)
-        << kind.name;
+    const auto builder = NewBitsBuilder(*kind.policy, kind.table);
+    EXPECT_EQ(WrongFunction(builder.get(), *kind.policy), nullptr) << kind.name;
   }
   const Kind legacy = Kinds()[2];
   EXPECT_TRUE(
@@ -172,11 +170,10 @@ TEST(LibraryCheckTest, OneFunctionMoreOrLessIsFoundWithoutACall) {
   const Kind legacy = Kinds()[2];
   for (size_t place = 0; place <= kNames.size(); ++place) {
     OtherBuilder more(*legacy.policy, legacy.table);
-    auto* const builder = more.Insert(place).release();
-    EXPECT_FALSE(HasDeclaredFunctions(*builder)) << place;
+    EXPECT_FALSE(HasDeclaredFunctions(*more.Insert(place))) << place;
     if (place == kNames.size()) continue;
     OtherBuilder less(*legacy.policy, legacy.table);
-    EXPECT_FALSE(HasDeclaredFunctions(*less.Remove(place).release())) << place;
+    EXPECT_FALSE(HasDeclaredFunctions(*less.Remove(place))) << place;
   }
 }
 

@@ -213,13 +213,11 @@ bool HasDeclaredFunctions(const FilterBitsBuilder& builder) {
   return table[kFunctions] == nullptr;
 }
 
-const char* WrongFunction(std::unique_ptr<FilterBitsBuilder> builder,
+const char* WrongFunction(FilterBitsBuilder* builder,
                           const rocksdb::FilterPolicy& policy) {
-  if (builder == nullptr) return "GetBuilderWithContext";
-  const Function wrong = FirstWrongFunction(builder.get());
-  if (wrong == kFunctions) return FirstWrongResult(builder.get(), policy);
-  (void)builder.release();  // it may have no destructor any more
-  return kNames[wrong];
+  const Function wrong = FirstWrongFunction(builder);
+  return wrong == kFunctions ? FirstWrongResult(builder, policy)
+                             : kNames[wrong];
 }
 
 }  // namespace deltabloom::internal

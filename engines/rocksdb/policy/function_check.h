@@ -4,8 +4,6 @@
 // no harm then.
 #pragma once
 
-#include <memory>
-
 #include "engines/rocksdb/policy/private_abi.h"
 
 namespace deltabloom::internal {
@@ -18,8 +16,9 @@ bool HasDeclaredFunctions(const rocksdb::FilterBitsBuilder& builder);
 // Calls every function of an empty builder of 9 to 30 bits per key, and of the
 // reader that `policy` makes of its filter. Returns what names the first one
 // that does not do what is declared, or null. A builder that has the declared
-// functions in another order does no harm (on x86-64).
-const char* WrongFunction(std::unique_ptr<rocksdb::FilterBitsBuilder> builder,
+// functions in another order does no harm (on x86-64), but cannot be destroyed
+// any more.
+const char* WrongFunction(rocksdb::FilterBitsBuilder* builder,
                           const rocksdb::FilterPolicy& policy);
 
 }  // namespace deltabloom::internal

@@ -41,18 +41,23 @@ std::string FunctionProblem(const std::string& what) {
 
 std::string FindFunctionProblem() {
   const std::array<BuiltinFilter, 3> filters = BuiltinFilters();
-  // Legacy Bloom filters' builder adds none of its own.
-  const BuiltinFilter& legacy = filters[2];
-  if (DELTABLOOM_ROCKSDB_IS_NEWER &&
-      !HasDeclaredFunctions(*NewBitsBuilder(*legacy.policy, legacy.table))) {
-    return FunctionProblem("another number of functions");
+  std::array<std::unique_ptr<rocksdb::FilterBitsBuilder>, 3> builders;
+  for (size_t i = 0; i < filters.size(); ++i) {
+    builders[i] = NewBitsBuilder(*filters[i].policy, filters[i].table);
+    if (builders[i] == nullptr) return FunctionProblem("no builder");
   }
-  for (const BuiltinFilter& filter : filters) {
-    const char* const wrong = WrongFunction(
-        NewBitsBuilder(*filter.policy, filter.table), *filter.policy);
-    if (wrong != nullptr) return FunctionProblem(wrong);
+  const char* wrong = nullptr;
+  // Legacy Bloom filters' builder adds no function of its own.
+  if (DELTABLOOM_ROCKSDB_IS_NEWER && !HasDeclaredFunctions(*builders[2])) {
+    wrong = "another number of functions";
   }
-  return {};
+  for (size_t i = 0; i < filters.size() && wrong == nullptr; ++i) {
+    wrong = WrongFunction(builders[i].get(), *filters[i].policy);
+  }
+  if (wrong == nullptr) return {};
+  // Leaked: it is not known how to destroy them.
+  for (auto& builder : builders) (void)builder.release();
+  return FunctionProblem(wrong);
 }
 
 }  // namespace
