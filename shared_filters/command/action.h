@@ -1,5 +1,5 @@
-// What every command does around its own work: opens the filter, reports, and
-// turns errors and signals into messages and exit statuses.
+// The frame of every command: opens the filter, reports, and turns errors and
+// signals into messages and exit statuses.
 #pragma once
 
 #include <initializer_list>

@@ -22,7 +22,8 @@ void Info(const Context& context) {
   const RedisFilterInfo info = InfoOf(OpenFilter(context.options).get());
   context.console->AddAll(InfoAsJson(info));
   InfoAsText(info, context.console);
-  // With many probes more than half of the bits may be meant to be set.
+  // A filter with many probes may be meant to have more than half of its bits
+  // set.
   const bool overfull =
       info.expected_keys > 0
           ? info.keys_estimate > 1.1 * static_cast<double>(info.expected_keys)

@@ -1,4 +1,4 @@
-// What is known of a filter, as JSON and as text.
+// Prints what is known of a filter, as JSON and as text.
 #pragma once
 
 #include "deltabloom/redis_filter.h"

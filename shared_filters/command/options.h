@@ -1,5 +1,5 @@
-// What the commands take from the command line, and the groups of options that
-// several of them have.
+// The values that commands take from the command line, and the groups of
+// options that several of them have.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -14,7 +14,7 @@ void Rebuild(const Context& context) {
                  for (size_t i = 0; i < n; ++i) rebuild->Add(keys[i]);
                });
   if (reader->keys() == 0) {
-    // What should have written them may have failed.
+    // The program that should have written the keys may have failed.
     Refuse(reader->name(),
            "no key: " + context.options.filter.name + " is unchanged");
   }

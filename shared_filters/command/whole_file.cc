@@ -39,7 +39,7 @@ void WriteWholeFile(const std::string& path, const std::string& bytes,
   struct stat state = {};
   const bool in_place =
       stat(path.c_str(), &state) == 0 && !S_ISREG(state.st_mode);
-  // Of a link, what it leads to.
+  // If the path is a link, its target is replaced.
   std::error_code ignored;
   const std::string target =
       std::filesystem::weakly_canonical(path, ignored).string();

@@ -134,7 +134,8 @@ bool ConcurrentFilter::MayMatch(std::string_view key) const {
 uint64_t ConcurrentFilter::KeysAdded() const { return rep_->keys.Sum(); }
 
 uint64_t ConcurrentFilter::DistinctKeysEstimate() const {
-  // Of single bits, not of keys: each key sets `probes` different ones.
+  // Each key leaves a bit clear with probability 1 - probes / all, because it
+  // sets `probes` different bits.
   const auto all = static_cast<double>(rep_->bits.bits());
   const auto set = static_cast<double>(rep_->bits.SetBits());
   const double probes = rep_->probes();

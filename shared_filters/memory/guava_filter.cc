@@ -320,8 +320,8 @@ std::u16string JavaUtf16(std::string_view utf8) {
                           : lead < 0xE0                ? 2
                           : lead < 0xF0                ? 3
                                                        : 4;
-    // Of its second byte. Surrogates pass, as they do in Java until a sequence
-    // is whole.
+    // The range of the second byte. Surrogates pass, as they do in Java until a
+    // sequence is whole.
     unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     unsigned char most = lead == 0xF4 ? 0x8F : 0xBF;
     unsigned whole = 1;
@@ -333,7 +333,7 @@ std::u16string JavaUtf16(std::string_view utf8) {
       least = 0x80;
       most = 0xBF;
     }
-    // What fits so far and goes no further is one replacement.
+    // A sequence that fits so far and goes no further is one replacement.
     const bool is_surrogate = code_point >> 11 == 0xD800 >> 11;
     AppendUtf16(whole == size && !is_surrogate ? code_point : kReplacement,
                 &text);

@@ -83,7 +83,7 @@ class Murmur3 {
   uint64_t low_ = 0;
   uint64_t high_ = 0;
   uint64_t size_;
-  // What follows the last whole block, and zeros.
+  // The bytes after the last whole block, then zeros.
   unsigned char tail_[kBlockSize] = {};
 };
 

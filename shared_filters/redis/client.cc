@@ -42,7 +42,7 @@ std::string FieldOf(const std::string& info, const std::string& name) {
   return info.substr(at, info.find_first_of("\r\n", at) - at);
 }
 
-// What scripts return instead of a result: -1, -2, ...
+// Scripts return these numbers instead of a result: -1, -2, ...
 constexpr std::pair<RedisError, const char*> kScriptAnswers[] = {
     {RedisError::kMismatch, "the filter was deleted or replaced"},
     {RedisError::kMissing, kBitsLost},
@@ -199,7 +199,7 @@ void Client::Failed(const Endpoint& endpoint) {
   if (server->circuit.Failed(Clock::now())) ++statistics_.circuits_opened;
 }
 
-// With `identify`, `identity` is what the server was when it had answered.
+// If `identify` is set, `identity` is what the server was when it had answered.
 RedisStatus Client::Link::Run(const std::vector<const RedisCommand*>& commands,
                               bool identify, Deadline deadline,
                               std::vector<RedisReply>* replies) {
@@ -287,8 +287,8 @@ RedisStatus Client::RunRound(Call* call, const Endpoint& endpoint) {
   return {};
 }
 
-// Whether the reply to the next request is the answer. If not, the call is
-// prepared to send the request again.
+// Returns whether the reply to the next request is the answer. If not, prepares
+// the call to send the request again.
 bool Client::IsFinal(Call* call, const Endpoint& from,
                      const RedisReply& reply) {
   if (IsError(reply, "NOSCRIPT") &&

@@ -67,8 +67,8 @@ struct CallOptions {
 // The replies to one call of Client::Run.
 struct Replies {
   std::vector<RedisReply> replies;
-  // With `identify`: of each server that gave one of them, as it was when it
-  // had answered.
+  // If `identify` was set: each server that gave a reply, as it was when it had
+  // answered.
   std::vector<ServerIdentity> servers;
 
   const RedisReply& operator[](size_t i) const { return replies[i]; }

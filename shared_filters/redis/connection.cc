@@ -138,7 +138,8 @@ class HiredisConnection : public RedisConnection {
   }
 
  private:
-  // Of the next read or write of the socket. False after the deadline.
+  // Limits the next read or write of the socket. Returns false after the
+  // deadline.
   bool SetTimeout(Deadline deadline) {
     if (IsOver(deadline)) return false;
     redisSetTimeout(context_.get(), ToTimeval(TimeLeft(deadline)));

@@ -37,13 +37,13 @@ RedisError ClassifyError(std::string_view reply);
 RedisStatus MakeStatus(RedisError error, const Endpoint& endpoint,
                        std::string_view key, std::string_view what);
 
-// The same for errors that no server caused: "filter 'users': what".
+// Does the same for errors that no server caused: "filter 'users': what".
 RedisStatus MakeStatus(RedisError error, std::string_view name,
                        std::string_view what);
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// What is left until `deadline`, at least 1 ms.
+// Returns the time until `deadline`, at least 1 ms.
 std::chrono::milliseconds TimeLeft(Deadline deadline);
 
 inline bool IsOver(Deadline deadline) {

@@ -1,5 +1,5 @@
-// What a filter is: which bits belong to a key, for each scheme by name, and
-// the fields of the descriptor, a hash in Redis beside the bitmap
+// The definition of a filter: which bits belong to a key, for each scheme by
+// name, and the fields of the descriptor, a hash in Redis beside the bitmap
 // (docs/format.md).
 #pragma once
 

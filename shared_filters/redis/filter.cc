@@ -90,7 +90,8 @@ RedisStatus ReadAnswer(const Client& client, const Descriptor& descriptor,
              })) {
     return client.OddReply(key);
   }
-  // Of probe i; after the last probe, of the marker.
+  // Returns whether the bit of probe i is set; after the last probe, the bit of
+  // the marker.
   const auto is_set = [&](uint32_t i) {
     if (!is_local) return bits[i].integer != 0;
     const uint64_t bit = i == probes ? 0 : spots.offsets[i] - spots.marker;
@@ -539,7 +540,7 @@ RedisStatus RedisFilter::ReadBits(std::string* bits) {
         if (!status.ok()) return status;
       }
       for (char& byte : *bits) byte = ReverseBits(byte);
-      // What lies beyond the last bit belongs to no key.
+      // Bits beyond the last one belong to no key.
       const uint64_t used = (size - 1) % 8 + 1;
       bits->back() = static_cast<char>(bits->back() & ((1 << used) - 1));
     }
@@ -640,7 +641,8 @@ RedisStatus RedisFilter::Check(const std::string_view* keys, size_t n,
       return MakeStatus(RedisError::kUnverified, rep_->opened_name, kRestarts);
     });
   }
-  // What was read beside lost bits is not to be trusted either.
+  // If bits are lost, the others that were read beside them are not to be
+  // trusted either.
   if (!status.ok()) std::fill(may_match, may_match + n, true);
   rep_->client->Count([&](RedisFilterStatistics* all) {
     all->checks += n;

@@ -50,12 +50,12 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
                                 "it was replaced several times meanwhile");
   }
 
-  // By what a descriptor was last found verified.
+  // The identities by which descriptors were last found verified.
   using Identities = std::map<std::string, std::string>;
 
-  // Without keys: is every shard verified? *is_news is set if that is another
-  // than in *identities, which is updated: what was read before is worth
-  // nothing then.
+  // Checks the keys; without keys, checks that every shard is verified. Sets
+  // *is_news if an identity differs from *identities, which is updated: answers
+  // that were read before are worth nothing then.
   RedisStatus CheckOnce(const internal::Descriptor& descriptor,
                         const std::string_view* keys, size_t n, bool* may_match,
                         Identities* identities, bool* is_news);

@@ -39,7 +39,7 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
     return {};
   }
 
-  // With 0 it ends.
+  // Renews the lease of a rebuild; 0 ends it.
   RedisStatus Renew(const Shard& shard, int64_t milliseconds_to_live) {
     return client->Run(
         Request(kRebuildRenewScript,

@@ -36,7 +36,7 @@ class Php {
     return {a, b, fits, product, a.double_ * b.double_};
   }
 
-  // What (int) gives, and what operators on bits and % take: a double beyond
+  // Converts as (int) does, and as operators on bits and % do: a double beyond
   // the integers counts modulo 2^64.
   int64_t Int() const {
     if (!is_double_) return int_;

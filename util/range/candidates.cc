@@ -45,8 +45,9 @@ uint8_t PrefixesThatReject(const Cut& cut, const Sample& sample,
   return std::max<uint8_t>(count, 1);
 }
 
-// What a sample asks of cuts at a depth, in bits from the beginning of a key:
-// one prefix from `first` to `common`, which all its keys share, then several.
+// The depths of cuts that could reject a sample, in bits from the beginning of
+// a key: one prefix from `first` to `common`, which all its keys share, then
+// several.
 struct Reach {
   Reach(const Sample& sample, size_t least_size) {
     const KeyRange range(sample.lower, sample.upper);

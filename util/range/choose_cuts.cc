@@ -82,7 +82,7 @@ class Patterns {
     return sum;
   }
 
-  // What Get() would return with one more cut.
+  // Returns what Get() would return with one more cut.
   std::vector<Pattern> With(const Candidate& cut) const {
     std::vector<size_t> place;
     return Divided(cut, &place);
@@ -234,7 +234,7 @@ Chooser::Division Chooser::Divide(const std::vector<size_t>& set,
     bytes -= Price(set[best], best_bits) - Price(set[best], bits[best]);
     bits[best] = best_bits;
   }
-  // What is below `enough_` makes no cut better than another.
+  // Sums below `enough_` make no cut better than another.
   return {std::move(bits), std::max(sum, enough_ * all), bytes};
 }
 

@@ -11,10 +11,10 @@
 namespace deltabloom::internal::range {
 namespace {
 
-// Whether a key k < upper can have the prefix of `upper` at the first `bits`
-// bits. Below `upper`, without the zero bytes at its end, no key has that
-// prefix if its last bit set is one of those bits; between the two are only
-// keys that are shorter than `upper`.
+// Returns whether a key k < upper can have the prefix of `upper` at the first
+// `bits` bits. Below `upper`, without the zero bytes at its end, no key has
+// that prefix if its last bit set is one of those bits; between the two are
+// only keys that are shorter than `upper`.
 bool KeysBelowShare(std::string_view upper, size_t bits, size_t least_size) {
   const size_t end = upper.find_last_not_of('\0') + 1;
   if (end < upper.size() && least_size < upper.size()) return true;

@@ -65,7 +65,7 @@ class KeyStore {
   uint64_t size() const { return size_; }
   size_t MemorySize() const;
 
-  // Whether all keys have Width() bytes, no more than kMaxWidth.
+  // Returns whether all keys have Width() bytes, no more than kMaxWidth.
   bool OneWidth() const { return size_ > 0 && one_width_; }
   size_t Width() const { return last_size_; }
   // The least and the largest byte at each place, if the keys can be numbers.

@@ -15,13 +15,13 @@ const unsigned char* Bytes(std::string_view view) {
   return reinterpret_cast<const unsigned char*>(view.data());
 }
 
-// Of numbers: the width, two bounds per byte, base, span and unit.
+// The header has the width, two bounds per byte, base, span and unit.
 size_t HeaderSize(size_t width) { return 1 + 2 * width + 8 + 8 + 1; }
 
 constexpr size_t kCodesHeaderSize = 9;
 constexpr uint64_t kBucketsPerSample = 256;
 constexpr unsigned kMaxLowBits = 31;
-// Of the upper bits, whose places are stored in 32 bits.
+// The places of upper bits are stored in 32 bits.
 constexpr uint64_t kMaxUpperBits = 0xffffffff;
 
 uint64_t Samples(uint64_t buckets) {
@@ -226,8 +226,8 @@ bool Numbers::Parse(std::string_view body) {
   return ParseCodes(body.substr(header));
 }
 
-// Of reduced numbers; those that are too large by less than one universe begin
-// again at 0.
+// Returns whether there is a code for reduced numbers. Those that are too large
+// by less than one universe begin again at 0.
 bool Numbers::AnyCode(uint64_t first, uint64_t last) const {
   if (first >= universe_) {
     return AnyIn(first - universe_, last - universe_);
@@ -290,7 +290,7 @@ namespace {
 CodesShape LargestShape(uint64_t count, uint64_t bytes) {
   if (count == 0 || count > kMaxUpperBits / 2) return {};
   CodesShape shape;
-  // As many low bits as leave room for as many buckets as codes.
+  // Takes the most low bits that leave room for as many buckets as codes.
   for (shape.low_bits = kMaxLowBits;; --shape.low_bits) {
     shape.buckets = count;
     if (CodesSize(count, shape) <= bytes) break;
@@ -353,8 +353,7 @@ void AppendCodes(const std::vector<uint64_t>& codes, const CodesShape& shape,
 
 // At most this share of the empty ranges of range_length numbers shall match.
 constexpr double kRate = 0.05;
-// Of the gaps between keys, the unit is a sixteenth of one that nine in ten
-// reach.
+// The unit is a sixteenth of a gap between keys that nine in ten gaps reach.
 constexpr unsigned kGapLg = 4;
 constexpr uint64_t kGapsPerSmallOne = 10;
 
@@ -380,9 +379,10 @@ unsigned SmallGapLg(const std::vector<uint64_t>& numbers) {
   return 0;
 }
 
-// As fine as possible: 0 keeps every bound on the rate for ranges next to keys.
-// Coarser where that helps ranges of range_length, no coarser than they need,
-// than makes all numbers fit, or than `most`.
+// Chooses the finest unit that serves: 0 keeps every bound on the rate for
+// ranges next to keys. The unit is coarser if that helps ranges of
+// range_length, but no coarser than they need, than makes all numbers fit, or
+// than `most`.
 unsigned UnitOf(uint64_t keys, uint64_t span, uint64_t universe,
                 uint64_t range_length, unsigned most) {
   const double keys_per_code =

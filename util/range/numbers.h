@@ -58,7 +58,7 @@ class Numbers {
   uint64_t Low(uint64_t i) const;
   uint64_t StartOfBucket(uint64_t bucket) const;
   uint64_t EndOfBucket(uint64_t start) const;
-  // Whether a code is in [first, last]. True for bytes that contradict
+  // Returns whether a code is in [first, last]. True for bytes that contradict
   // themselves.
   bool AnyIn(uint64_t first, uint64_t last) const;
   bool AnyCode(uint64_t first, uint64_t last) const;
@@ -94,7 +94,7 @@ NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
 // How much weight of the samples is likely to pass it.
 double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
                       const std::vector<Sample>& samples);
-// What these functions allocate per key.
+// These functions allocate this much per key.
 inline constexpr uint64_t kNumbersBytesPerKey = 16;
 // REQUIRES: the plan has buckets.
 void AppendNumbers(const KeyStore& keys, NumbersPlan plan, std::string* dst);

@@ -62,8 +62,8 @@ bool Prefixes::Parse(std::string_view body) {
 
 Answer Prefixes::Ask(std::string_view lower,
                      std::optional<std::string_view> upper) const {
-  // What is larger than the beginning of the last key is larger than the key,
-  // and the first key is not below its beginning.
+  // A bound that is larger than the beginning of the last key is larger than
+  // the key, and the first key is not below its beginning.
   if (lower.substr(0, last_.size()) > last_) return Answer::kNo;
   if (!upper.has_value()) return Answer::kMayMatch;
   if (*upper <= first_) return Answer::kNo;
@@ -111,7 +111,7 @@ constexpr size_t kHeaderSize = 1 + 2 + 2 + 1 + 1;
 
 const LayoutRow* CutLayout() { return FindLayout(Layout::kCompact); }
 
-// What is stored of the first or last key.
+// Returns what is stored of the first or last key.
 std::string_view EndOf(const KeyStore& keys, std::string_view key) {
   const size_t size = CommonPrefix(keys.First(), keys.Last()) + kBytesOfEnds;
   return key.substr(0, std::min(size, kMaxCutBytes));
@@ -119,7 +119,7 @@ std::string_view EndOf(const KeyStore& keys, std::string_view key) {
 
 // The hash of the prefix of a key at this depth.
 uint64_t HashOfPrefix(const Cut& cut, std::string_view key, size_t bits) {
-  // Without a copy of the prefix where the key has all its bits.
+  // The prefix is not copied if the key has all its bits.
   if (8 * key.size() >= bits && key.size() >= 8) {
     return Hash64OfBits(key.data(), bits);
   }

@@ -40,7 +40,7 @@ class Prefixes {
   bool HasKeyBelow(std::string_view bound) const {
     return first_ < bound.substr(0, first_.size());
   }
-  // Those that samples chose.
+  // Returns the cuts that samples chose.
   std::vector<Cut> LearnedCuts() const;
   std::string Describe() const;
 
@@ -53,14 +53,14 @@ class Prefixes {
   };
 
   size_t least_size_ = 0;
-  // What the first and the last key begin with, or all of them.
+  // The beginnings of the first and the last key, or all of them.
   std::string_view first_, last_;
   size_t cuts_count_ = 0;
   size_t learned_ = 0;                    // the first ones, which samples chose
   std::array<CutFilter, kMaxCuts> cuts_;  // the first cuts_count_
 };
 
-// What a body takes beside its cuts.
+// Returns the size of a body without its cuts.
 size_t BytesBeforeCuts(const KeyStore& keys);
 // Bytes in the body for a cut of this many distinct prefixes.
 uint64_t BytesOfCut(uint64_t prefixes, unsigned bits);

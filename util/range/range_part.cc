@@ -19,7 +19,7 @@ constexpr size_t kHeaderSize = 2;
 // sqrt(p * (1 - p) / 256) = 3 %.
 constexpr size_t kMostSamples = 256;
 
-// What fn returns; false without memory.
+// Returns what fn returns; false if memory runs out.
 template <typename Fn>
 bool WithMemory(const Fn& fn) {
   try {

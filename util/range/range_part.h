@@ -68,7 +68,7 @@ class RangePartBuilder {
   // Appends the range part, ending in its own size, to *dst. False, and nothing
   // appended, as RangeFilterBuilder::Finish.
   bool Finish(std::string* dst) noexcept;
-  // Whether samples chose the last part.
+  // Returns whether samples chose the last part.
   bool Learned() const { return learned_; }
   void Clear();
 
@@ -112,7 +112,7 @@ class RangePart {
   // True only if some added key k has k < bound; in the same way.
   bool HasKeyBelow(std::string_view bound) const;
 
-  // Whether these bytes can ever say no.
+  // Returns whether these bytes can never say no.
   bool AlwaysMatches() const { return std::holds_alternative<Unknown>(shape_); }
   std::string Describe() const;
   // None unless samples chose them.

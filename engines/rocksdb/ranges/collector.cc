@@ -119,7 +119,7 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     }
     property.entries = entries_;
     std::string bytes = RangePropertyHeader(property);
-    // What a property takes beside the bits of its keys.
+    // The bytes that a property takes beside the bits of its keys.
     const uint64_t fixed_bytes = bytes.size() + kRangePartFreeBytes;
     const uint64_t most = state_->options.max_table_bytes;
     const double bits_that_fit =
@@ -173,7 +173,8 @@ std::unordered_map<std::string, rocksdb::OptionTypeInfo> FactoryOptionInfos() {
 class RangeCollectorFactory final
     : public rocksdb::TablePropertiesCollectorFactory {
  public:
-  // By name: with the defaults until it is configured.
+  // RocksDB makes a factory by name: it has the defaults until it is
+  // configured.
   RangeCollectorFactory()
       : state_(std::make_shared<RangesState>(ParsedRangeOptions())),
         by_name_(true) {
@@ -223,7 +224,7 @@ class RangeCollectorFactory final
     const std::string error = by_name_ ? parsed.Set(options_.ranges)
                                        : "RocksDBRanges has fixed its options";
     if (error.empty()) state_ = std::make_shared<RangesState>(parsed);
-    // As they are printed: with the version of the key transform.
+    // Options are printed with the version of the key transform.
     options_.ranges = state_->options;
     if (error.empty()) return Status::OK();
     return Status::InvalidArgument(std::string(kRangePropertyName) + ": " +

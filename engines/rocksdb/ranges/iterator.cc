@@ -42,8 +42,8 @@ TableFilter CopyOf(const Field& field) {
   }
 }
 
-// What a scan counts; a scan is made and destroyed often, so that its counts
-// reach the shared counters in one go.
+// The counts of a scan. A scan is made and destroyed often, so its counts reach
+// the shared counters in one go.
 struct ScanCounts {
   uint64_t tables = 0;
   uint64_t rejected = 0;
@@ -59,7 +59,7 @@ void Add(std::atomic<uint64_t>* counter, uint64_t count) {
 // The bounds of a scan, which RocksDB has pointers to.
 class Bounds {
  public:
-  // Those of the request and of `options`, whichever are narrower.
+  // Takes the bounds of the request and of `options`, whichever are narrower.
   Bounds(const ReadOptions& options, const ScanRequest& request)
       : comparator_(request.comparator),
         lower_(request.lower.data(), request.lower.size()) {
@@ -82,12 +82,12 @@ class Bounds {
   // Null: there is none.
   const Slice* upper() const { return upper_.has_value() ? &*upper_ : nullptr; }
 
-  // Whether no key can be between them.
+  // Returns whether no key can be between the bounds.
   bool Empty() const {
     return upper_.has_value() && Compare(lower_, *upper_) >= 0;
   }
 
-  // Whether `key` is the lower bound or comes before it.
+  // Returns whether `key` is the lower bound or comes before it.
   bool IsAtFront(const Slice& key) const { return Compare(key, lower_) <= 0; }
 
  private:
@@ -114,8 +114,8 @@ class Bounds {
   std::optional<Slice> upper_;
 };
 
-// Of bounds between which no key can be: unlike RocksDB's empty iterator it can
-// be refreshed.
+// A scan whose bounds have no key between them. Unlike RocksDB's empty iterator
+// it can be refreshed.
 class EmptyScan final : public rocksdb::Iterator {
  public:
   bool Valid() const override { return false; }
@@ -171,7 +171,7 @@ class ScanIterator final : public rocksdb::Iterator {
       return std::string(
           transform->transform.function(bound.ToStringView(), &scratch));
     };
-    // Without the bounds every table may match.
+    // If the bounds cannot be mapped, every table may match.
     order_fits_ = order_fits_ && WithoutThrowing([&] {
                     mapped_lower_ = map(bounds_.lower());
                     asked_lower_ = mapped_lower_;
@@ -270,7 +270,7 @@ class ScanIterator final : public rocksdb::Iterator {
   bool MayHaveKeys() {
     if (!looks_from_front_ || found_) return true;
     SeekToFirst();
-    // With an error, such as kBlockCacheTier has, nothing is known.
+    // If there is an error, such as with kBlockCacheTier, nothing is known.
     return inner_->Valid() || !inner_->status().ok();
   }
 
@@ -367,7 +367,7 @@ class ScanIterator final : public rocksdb::Iterator {
   const Comparator& comparator_;
   bool order_fits_;
   std::unique_ptr<rocksdb::Iterator> inner_;
-  // Whether moves from the end first look for keys from the front.
+  // True if moves from the end first look for keys from the front.
   bool looks_from_front_;
   bool backward_ = false;     // the last move
   bool positioned_ = false;   // by some seek

@@ -14,15 +14,15 @@
 
 namespace deltabloom::internal {
 
-// What a scan is asked for. Views need not live longer than the call.
+// The range and the order of a scan. Views need not live longer than the call.
 struct ScanRequest {
   std::string_view lower;
   std::optional<std::string_view> upper;
   const rocksdb::Comparator* comparator;
 };
 
-// As RocksDBRanges::NewIterator. *refused is set if RocksDB made the iterator
-// only without a table filter. Throws std::bad_alloc.
+// Does what RocksDBRanges::NewIterator does. *refused is set if RocksDB made
+// the iterator only without a table filter. Throws std::bad_alloc.
 std::unique_ptr<rocksdb::Iterator> NewScanIterator(
     std::shared_ptr<RangesState> state, const RocksDBRanges::MakeIterator& make,
     const rocksdb::ReadOptions& options, const ScanRequest& request,

@@ -1,5 +1,5 @@
-// What builders learn from scans: a bounded sample of their bounds, and the
-// cuts of tables that were built by earlier samples.
+// Keeps what builders learn from scans: a bounded sample of their bounds, and
+// the cuts of tables that were built by earlier samples.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ class ScanSample {
   // No exceptions.
   void Note(Kind kind, std::string_view lower, std::string_view upper);
 
-  // Whether nothing was noted yet.
+  // Returns whether nothing was noted yet.
   bool Empty() const {
     return of_kind_[0].seen.load(std::memory_order_relaxed) == 0 &&
            of_kind_[1].seen.load(std::memory_order_relaxed) == 0;

@@ -53,7 +53,8 @@ std::string ParsedRangeOptions::Set(const RocksDBRangeOptions& from) {
     return "range_prefixes = " + range_prefixes +
            " is not valid: use none, or " + range::kCutsSyntax;
   }
-  // Without the bytes that separate options in the files of RocksDB.
+  // The text must not have the bytes that separate options in the files of
+  // RocksDB.
   range_prefixes.clear();
   for (const range::Cut& cut : cuts) {
     range_prefixes += (range_prefixes.empty() ? "" : ",") + TextOf(cut);

@@ -1,6 +1,6 @@
-// What the collectors and the iterators of one column family share. A
-// RocksDBRanges makes it, and the factory of its collectors, the collectors and
-// the iterators keep it alive; a factory that RocksDB makes by name has one of
+// The state that the collectors and the iterators of one column family share. A
+// RocksDBRanges makes it; the factory of its collectors, the collectors and the
+// iterators keep it alive. A factory that RocksDB makes by name has a state of
 // its own.
 #pragma once
 
@@ -59,20 +59,21 @@ struct RangesState {
   // estimates, if tables were built since it last did.
   void KeepMaxMemory(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family);
 
-  // Whether the collector can use the order: keys ascend bytewise, or do so
-  // once they are transformed.
+  // Returns whether the collector can use the order: keys ascend bytewise, or
+  // do so once they are transformed.
   bool OrderFits(const rocksdb::Comparator& comparator) const;
 
   const ParsedRangeOptions options;
   // kRangePropertyName, so that table filters need no memory.
   const std::string property_name;
-  // Of new tables: those of the options, or as many as max_memory leaves.
+  // The bits per key of new tables: those of the options, or as many as
+  // max_memory leaves.
   std::atomic<double> bits_per_key;
   // The order of keys: that of the last AddTo; null: bytewise.
   std::atomic<const rocksdb::Comparator*> comparator{nullptr};
-  // Whether the LOG says that RocksDB allows no table filter.
+  // True once the LOG says that RocksDB allows no table filter.
   std::atomic<bool> refusal_is_logged{false};
-  // What follows changes with each scan.
+  // The members below change with each scan.
   RangeCounters counters;
   ScanSample sample;
   EarlierCuts earlier_cuts;
@@ -81,8 +82,8 @@ struct RangesState {
   std::atomic<uint64_t> tables_at_last_estimate_{0};
 };
 
-// Whether keys under a comparator of this name, without their timestamps, are
-// in the order of their bytes.
+// Returns whether keys under a comparator of this name, without their
+// timestamps, are in the order of their bytes.
 bool IsBytewiseOrder(std::string_view comparator);
 
 // Bits below which a table gets no filter: Elias-Fano codes, the smallest of

@@ -48,7 +48,7 @@ constexpr Field kFields[] = {
      "Bytes of the range filters that were built."},
 };
 
-// As Prometheus escapes the value of a label.
+// Escapes the value of a label for Prometheus.
 std::string LabelText(std::string_view value) {
   std::string text;
   for (const char byte : internal::Utf8Of(value)) {

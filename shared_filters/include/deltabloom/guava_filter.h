@@ -82,8 +82,8 @@ class DELTABLOOM_EXPORT GuavaFilter {
   // (set bits / bits)^k.
   double ExpectedFpp() const;
 
-  // Whether the other, which is not this one, has the same number of bits and
-  // hash functions and the same strategy.
+  // Returns whether the other filter, which must not be this one, has the same
+  // number of bits and hash functions and the same strategy.
   bool IsCompatible(const GuavaFilter& other) const;
 
   // Puts into this filter what is in the other. Throws std::invalid_argument,

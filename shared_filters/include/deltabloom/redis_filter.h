@@ -53,7 +53,7 @@ struct DELTABLOOM_EXPORT RedisStatus {
   bool ok() const { return error == RedisError::kNone; }
 };
 
-// What Redis answers to one command.
+// The answer of Redis to one command.
 struct DELTABLOOM_EXPORT RedisReply {
   enum class Kind : uint8_t { kNil, kInteger, kText, kArray, kError };
   Kind kind = Kind::kNil;
@@ -173,7 +173,7 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   std::string Validate() const;
 };
 
-// What a filter is and holds.
+// The properties and the contents of a filter.
 struct DELTABLOOM_EXPORT RedisFilterInfo {
   std::string name;  // of the bitmap; after MoveTo the new one
   std::string scheme;
@@ -316,7 +316,7 @@ class DELTABLOOM_EXPORT RedisFilter {
   }
   void MayMatch(const std::string_view* keys, size_t n, bool* may_match);
 
-  // The same, with the failure. *may_match is true then.
+  // Does what MayMatch does, but returns the failure. *may_match is true then.
   RedisStatus Check(std::string_view key, bool* may_match) {
     return Check(&key, 1, may_match);
   }

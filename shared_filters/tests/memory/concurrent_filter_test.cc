@@ -18,7 +18,7 @@ namespace {
 
 std::string Key(uint64_t i) { return std::to_string(i); }
 
-// Of Key(0) to Key(keys - 1).
+// Returns the filter of Key(0) to Key(keys - 1), from the naive reference.
 std::string NaiveFilter(const BloomSize& size, uint64_t keys) {
   std::vector<std::string> all;
   for (uint64_t i = 0; i < keys; ++i) all.push_back(Key(i));

@@ -222,7 +222,7 @@ TEST(AgainstGuava, TextThatIsNotWellFormed) {
   }
 }
 
-// What Guava wrote for create(funnel, 10, 0.03), with both strategies.
+// Guava wrote these bytes for create(funnel, 10, 0.03), with both strategies.
 TEST(GuavaFilter, KnownAnswers) {
   const struct {
     std::vector<std::string> keys;

@@ -96,7 +96,7 @@ TEST_P(MovingSlot, IsFollowed) {
   EXPECT_EQ(filter->Statistics().redirections, after);
 }
 
-// What has moved is read shard by shard, and little is read twice.
+// Shards that have moved are read one by one, and little is read twice.
 TEST(ClusterFilters, AMovingSlotCostsFewReads) {
   Cluster& cluster = TheCluster();
   RedisFilterOptions options = Sized("m", "local", 5000);

@@ -1,5 +1,5 @@
-// What can go wrong between a filter and its Redis: each a clear error, and
-// every check answers "may match".
+// Tests what can go wrong between a filter and its Redis: each failure is a
+// clear error, and every check answers "may match".
 #include "shared_filters/redis/connection.h"
 #include "shared_filters/tests/redis/server.h"
 
@@ -115,7 +115,8 @@ TEST_F(Failures, Replica) {
   reader.ExpectFailure(RedisError::kUnverified, replica.Place());
   ExpectError(reader->Add("c"), RedisError::kReadOnly,
               {replica.Place(), "'f'"});
-  // What follows another server may lack keys of it, even before they have met.
+  // A server that follows another one may lack keys of it, even before they
+  // have met.
   server_.Run({"REPLICAOF", "127.0.0.1", "1"});
   TestFilter(redis_, "f")
       .ExpectFailure(RedisError::kUnverified, "the server is a replica");
@@ -225,7 +226,7 @@ TEST_F(Failures, Users) {
   const TestFilter reader = user("reader", reading);
   EXPECT_TRUE(reader.Finds({"a"}, {"b"}));
   EXPECT_EQ(reader->Add("b").error, RedisError::kNoPermission);
-  // Without INFO it cannot know whether the server has every key.
+  // A client without INFO cannot know whether the server has every key.
   user("reader", {"-info"}).ExpectFailure(RedisError::kUnverified, "NOPERM");
   user("writer",
        {"+hgetall", "+strlen", "+evalsha", "+eval", "+hmget", "+bitfield"})

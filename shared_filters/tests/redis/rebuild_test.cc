@@ -82,7 +82,8 @@ TEST_P(SchemesTest, PlainWritesOfOthersAreKept) {
   EXPECT_TRUE(filter.Finds({"new"}, {"theirs"}));
 }
 
-// Of the filter that is there now, not of the one that was opened.
+// A rebuild is one of the filter that exists now, not of the one that was
+// opened.
 TEST_F(RebuildTest, AfterTheFilterWasMadeAnew) {
   const TestFilter stale = Create(Sized("f", "go-murmur3", 1000));
   Run({"FLUSHALL"});

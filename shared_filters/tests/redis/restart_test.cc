@@ -172,7 +172,7 @@ TEST(Durable, NeedsNoConfirmation) {
     return Contains(server.Run({"INFO", "errorstats"}), "errorstat_ERR");
   })) << "PSYNC is no command";
   EXPECT_EQ(replica.Run({"EXISTS", "f"}), "0");
-  // What it loads without its AOF may be old.
+  // A server that loads without its AOF may have old data.
   server.Run({"SAVE"});
   filter.Add({"d"});
   Words without = kDurable;
@@ -276,7 +276,7 @@ TEST_P(TakeOver, AFailbackIsUnverified) {
   EXPECT_EQ(filter_->Statistics().reconnects, reconnects);
 }
 
-// The same, but A was down meanwhile and kept its own data.
+// In contrast to the test above, A was down meanwhile and kept its own data.
 TEST_P(TakeOver, AFailbackAfterARestartIsUnverified) {
   a_.Stop();
   b_.Run({"REPLICAOF", "NO", "ONE"});

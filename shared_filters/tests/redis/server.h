@@ -176,7 +176,7 @@ class Server {
   void Pause() const { kill(pid_, SIGSTOP); }
   void Resume() const { kill(pid_, SIGCONT); }
 
-  // Of a command, since the start or CONFIG RESETSTAT.
+  // Returns how often a command was called since the start or CONFIG RESETSTAT.
   int Calls(const std::string& command) const {
     const std::string all = Run({"INFO", "commandstats"});
     const std::string field = "cmdstat_" + command + ":calls=";
@@ -293,7 +293,7 @@ class Cluster {
     return node(from).Run({"MIGRATE", "127.0.0.1",
                            std::to_string(node(to).port()), key, "0", "20000"});
   }
-  // The same for all keys of its slot.
+  // Moves all keys of the key's slot.
   void MoveAllKeys(const std::string& key, size_t from, size_t to) {
     EXPECT_TRUE(WaitFor([&] {
       const std::string left =
@@ -397,7 +397,8 @@ class TestFilter {
   RedisError Error(const std::string& key = "some key") const {
     return Check(key).error;
   }
-  // The same; the message names where and what, and the failure is counted.
+  // Expects this failure of a check. The message names where and what, and the
+  // failure is counted.
   void ExpectFailure(RedisError error, const std::string& place,
                      const std::string& key = "'f'") const {
     ExpectError(Check(), error, {place, key});
