@@ -287,10 +287,11 @@ class Loading(Case):
         self.assertEqual(self.picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
 
     def test_a_cache_of_all_loads_no_filter_twice(self):
-        for tree in ("full", "partitioned"):
-            for name in ("uniform", "filter_memory"):
-                self.assertEqual(self.rows[tree, 1, name]["filters_dropped_by_cache"], 0, (tree, name))
-        self.assertEqual(self.rows["full", 1, "uniform"]["filters_opened"], 5)  # of each table
+        for name in ("uniform", "filter_memory"):
+            full, partitioned = (self.rows[tree, 1, name] for tree in ("full", "partitioned"))
+            self.assertEqual((full["filters_opened"], full["filters_dropped_by_cache"]), (5, 0))  # of each table
+            # The bookkeeping of a cache of many small blocks may push one out.
+            self.assertLess(partitioned["absent_filters_loaded_per_lookup"], 0.005)
 
     def test_beside_the_cache_full_filters_are_loaded_with_their_tables_only(self):
         off = self.rows["full", "off", "uniform"]

@@ -1,8 +1,9 @@
 // Does what RewriteTables of docs/operations.md does: opens the database that
 // the first argument names with the OPTIONS file that the second names,
 // rewrites the tables that are listed in the file that the third names, and
-// says how many of them are below level 0, before and after. A key that is lost
-// on the way is an error.
+// says how many of them are below level 0, before and after, and how many bits
+// per key the filters of each level then have. A key that is lost on the way is
+// an error.
 #include <rocksdb/utilities/options_util.h>
 
 #include <algorithm>
@@ -30,6 +31,25 @@ size_t CountNamed(rocksdb::DB* db, const std::set<std::string>& names) {
       }));
 }
 
+void PrintBits(rocksdb::DB* db) {
+  rocksdb::TablePropertiesCollection tables;
+  Check(db->GetPropertiesOfAllTables(&tables));
+  rocksdb::ColumnFamilyMetaData tree;
+  db->GetColumnFamilyMetaData(&tree);
+  for (const rocksdb::LevelMetaData& level : tree.levels) {
+    double bytes = 0, keys = 0;
+    for (const rocksdb::SstFileMetaData& file : level.files) {
+      const auto& properties =
+          *tables.at(file.directory + "/" + file.relative_filename);
+      bytes += static_cast<double>(properties.filter_size);
+      keys += static_cast<double>(properties.num_filter_entries);
+    }
+    if (keys == 0) continue;
+    std::printf("level %d: %zu tables, %.0f keys, %.2f bits per key\n",
+                level.level, level.files.size(), keys, 8 * bytes / keys);
+  }
+}
+
 size_t Keys(rocksdb::DB* db) {
   const std::unique_ptr<rocksdb::Iterator> it(
       db->NewIterator(rocksdb::ReadOptions()));
@@ -42,6 +62,11 @@ size_t Keys(rocksdb::DB* db) {
 }  // namespace
 
 int main(int, char** argv) {
+  std::string error;
+  if (!deltabloom::RegisterRocksDB(&error)) {
+    std::fprintf(stderr, "%s\n", error.c_str());
+    return 1;
+  }
   rocksdb::DBOptions options;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   Check(rocksdb::LoadOptionsFromFile(rocksdb::ConfigOptions(), argv[2],
@@ -59,6 +84,7 @@ int main(int, char** argv) {
     Check(RewriteTables(db, handles[0], level, names));
   std::printf("%zu of other policies, then %zu\n", before,
               CountNamed(db, names));
+  PrintBits(db);
   const bool lost = Keys(db) != keys;
   for (rocksdb::ColumnFamilyHandle* const handle : handles)
     Check(db->DestroyColumnFamilyHandle(handle));
