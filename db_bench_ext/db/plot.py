@@ -78,7 +78,9 @@ def draw_ranges(document):
         axes.set_ylim(len(schemas) - 0.5, -0.5)
         axes.set_xlim(left=0)
         drawing.tidy(axes)
-    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="lower left", ncols=5, frameon=False)
+    figure.legend(
+        *all_axes[0].get_legend_handles_labels(), loc="lower left", ncols=5, frameon=False
+    )
     drawing.margins(figure, 1.5, 0.2, 0.8, 0.9)
     return drawing.as_png(figure)
 
@@ -93,8 +95,13 @@ def draw_loading(document):
         x=0.02, ha="left", fontsize=13, fontweight="bold", color=INK)  # fmt: skip
     for axes, tree in zip(all_axes, trees):
         runs = [run for run in document["runs"] if run["tree"] == tree]
-        names = [f"{run['filter']}, {run['cache'].replace('cache_index_and_filter_blocks', 'cache_...')}" for run in runs]
-        drawing.filter_bars(axes, names, [run["absent_bytes_read_per_lookup"] for run in runs], "{:,.0f}".format)
+        names = [
+            f"{run['filter']}, {run['cache'].replace('cache_index_and_filter_blocks', 'cache_...')}"
+            for run in runs
+        ]
+        drawing.filter_bars(
+            axes, names, [run["absent_bytes_read_per_lookup"] for run in runs], "{:,.0f}".format
+        )
         axes.set_title(f"{tree} filters", loc="left", fontsize=11, color=INK, pad=10)
     figure.subplots_adjust(wspace=0.7)
     drawing.margins(figure, 2.7, 0.1, 0.3, 0.9)

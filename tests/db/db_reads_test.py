@@ -38,7 +38,11 @@ class Case(unittest.TestCase):
     def start(self, *arguments, **options):
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
         return subprocess.Popen(
-            [PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, env=self.environment, **options)
+            [PROGRAM, *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            env=self.environment,
+            **options,
+        )
 
     def finish(self, process):
         stdout, stderr = process.communicate(timeout=900)
@@ -92,8 +96,11 @@ class Demo(Case):
         for name in DEMO:
             self.assertIn(f"\n{name} ", text)
         self.assertEqual(text.count("\nlevel "), 5)
-        for words in ("3,000 of absent keys, 600 of present ones.",
-                      "\nWith the bytes of rocksdb-bloom", "\nWithout a filter: "):
+        for words in (
+            "3,000 of absent keys, 600 of present ones.",
+            "\nWith the bytes of rocksdb-bloom",
+            "\nWithout a filter: ",
+        ):
             self.assertIn(words, text)
 
     def check_runs(self, runs, lookups):
@@ -115,7 +122,8 @@ class Demo(Case):
         name = run["filter"]
         self.assertLess(run[READS], 0.1 * none[READS], name)
         low, high = {"rocksdb-ribbon": (6.5, 7.5), "deltabloom-auto-levels": (9.5, 10.5)}.get(
-            name, (10, 10.2))
+            name, (10, 10.2)
+        )
         self.assertTrue(low <= run["bits_per_key"] <= high, run)
         # All filters promise what 6 probes give at 10 bits, or less. A classic
         # filter of an unlucky size is up to 2.4 times worse, and tables of few
@@ -140,18 +148,36 @@ class Levels(Case):
         cls.case = cls("test_equal_bytes_in_the_planned_runs")
         cls.case.setUp()
         cls.addClassCleanup(cls.case.doCleanups)
-        filters = ["none", *UNIFORM, *(name + "-by-hand" for name in UNIFORM), "deltabloom-compact-levels"]
+        filters = [
+            "none",
+            *UNIFORM,
+            *(name + "-by-hand" for name in UNIFORM),
+            "deltabloom-compact-levels",
+        ]
         cls.text, runs = cls.case.results(
-            "--preset", "levels", "--runs", 4, "--size-ratio", 4, "--keys", 42500, "--lookups", 60000,
-            "--filters", ",".join(filters))
+            "--preset",
+            "levels",
+            "--runs",
+            4,
+            "--size-ratio",
+            4,
+            "--keys",
+            42500,
+            "--lookups",
+            60000,
+            "--filters",
+            ",".join(filters),
+        )
         cls.databases = {run["filter"]: run for run in runs}
         assert list(cls.databases) == filters
 
     def test_equal_bytes_in_the_planned_runs(self):
         for name, one in self.databases.items():
             with self.subTest(filter=name):
-                self.assertEqual([(run["level"], run["entries"]) for run in one["runs"]],
-                                 [(0, 500), (1, 2000), (2, 8000), (3, 32000)])
+                self.assertEqual(
+                    [(run["level"], run["entries"]) for run in one["runs"]],
+                    [(0, 500), (1, 2000), (2, 8000), (3, 32000)],
+                )
                 stored = sum(run["filter_bytes"] for run in one["runs"])
                 self.assertEqual(stored, one["filter_bytes"])
                 if name != "none":
@@ -163,11 +189,17 @@ class Levels(Case):
             with self.subTest(filter=name):
                 noise = 4 * one["absent_counting_error"]
                 # Real filters of one size differ, those of few keys most.
-                self.assertAlmostEqual(one[BLOCKS], one["absent_predicted"],
-                                       delta=0.1 * one["absent_predicted"] + noise)
+                self.assertAlmostEqual(
+                    one[BLOCKS],
+                    one["absent_predicted"],
+                    delta=0.1 * one["absent_predicted"] + noise,
+                )
                 self.assertLess(noise, 0.8 * one["absent_predicted"])
-                self.assertAlmostEqual(one["present_data_blocks_per_lookup"], one["present_predicted"],
-                                       delta=0.02 + 0.01 * one["present_predicted"])
+                self.assertAlmostEqual(
+                    one["present_data_blocks_per_lookup"],
+                    one["present_predicted"],
+                    delta=0.02 + 0.01 * one["present_predicted"],
+                )
 
         self.assertTrue(3.95 < self.databases["none"][BLOCKS] <= 4)
 
@@ -182,18 +214,30 @@ class Levels(Case):
                 self.assertEqual(bits, sorted(bits, reverse=True))
                 self.assertGreater(by_hand["share_of_gain"], 0.8)
         self.assertGreater(
-            self.databases["deltabloom-compact-by-hand"]["times_fewer_than_rocksdb_bloom"], 8)
+            self.databases["deltabloom-compact-by-hand"]["times_fewer_than_rocksdb_bloom"], 8
+        )
 
         # The policy itself spreads bits nearly as well.
-        by_hand, levels = (self.databases["deltabloom-compact" + end] for end in ("-by-hand", "-levels"))
+        by_hand, levels = (
+            self.databases["deltabloom-compact" + end] for end in ("-by-hand", "-levels")
+        )
         self.assertLess(levels["absent_predicted"], 1.2 * by_hand["absent_predicted"])
 
 
 class OtherTrees(Case):
     def test_one_run_has_uniform_bits(self):
         _, (bare, uniform, levels) = self.results(
-            "--preset", "levels", "--runs", 1, "--keys", 20000, "--lookups", 50000, "--filters",
-            "none,deltabloom-local,deltabloom-local-levels")
+            "--preset",
+            "levels",
+            "--runs",
+            1,
+            "--keys",
+            20000,
+            "--lookups",
+            50000,
+            "--filters",
+            "none,deltabloom-local,deltabloom-local-levels",
+        )
         self.assertEqual(bare[BLOCKS], 1)
         # A rate of 1 % in 50,000 lookups: six standard errors of the difference.
         self.assertAlmostEqual(uniform[BLOCKS], levels[BLOCKS], delta=0.004)
@@ -201,8 +245,15 @@ class OtherTrees(Case):
 
     def test_database_times_every_kind_of_lookup(self):
         _, runs = self.results(
-            "--preset", "database", "--keys", 20000, "--lookups", 1000, "--filters",
-            "none,deltabloom-compact")
+            "--preset",
+            "database",
+            "--keys",
+            20000,
+            "--lookups",
+            1000,
+            "--filters",
+            "none,deltabloom-compact",
+        )
         self.assertEqual([run["tree"] for run in runs], ["full"] * 2 + ["partitioned"] * 2)
         for run in runs:
             for kind in ("absent", "present", "multiget_absent"):
@@ -214,12 +265,26 @@ class Ranges(Case):
     def test_scans_of_each_kind_with_each_filter(self):
         picture = self.top / "figures.png"
         scans = 100
-        text, runs = self.results("--preset", "ranges", "--keys", 20000, "--lookups", scans, "--seed", SEED,
-                                  "--schemas", "map-cells,secondary-index", "--plot", picture)
+        text, runs = self.results(
+            "--preset",
+            "ranges",
+            "--keys",
+            20000,
+            "--lookups",
+            scans,
+            "--seed",
+            SEED,
+            "--schemas",
+            "map-cells,secondary-index",
+            "--plot",
+            picture,
+        )
         self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         by_name = {(run["schema"], run["filter"]): run for run in runs}
         self.assertEqual(len(by_name), len(runs))
-        self.assertNotIn(("map-cells", "rocksdb-bloom-prefix"), by_name)  # whose cells are no prefixes
+        self.assertNotIn(
+            ("map-cells", "rocksdb-bloom-prefix"), by_name
+        )  # whose cells are no prefixes
         for (schema, name), run in by_name.items():
             with self.subTest(schema=schema, filter=name):
                 self.assertIn(f"\n{name} ", text)
@@ -227,7 +292,9 @@ class Ranges(Case):
                 self.assertEqual(run["wrong_scans"], 0)
                 self.check_run(run, scans)
         for schema in ("map-cells", "secondary-index"):
-            before, learned = (by_name[schema, "deltabloom-ranges" + end] for end in ("", "-learned"))
+            before, learned = (
+                by_name[schema, "deltabloom-ranges" + end] for end in ("", "-learned")
+            )
             none = by_name[schema, "none"]["forward_none_data_blocks_per_scan"]
             self.assertGreater(none, 4.5)
             for run, most in ((before, 0.3), (learned, 0.02)):
@@ -240,7 +307,14 @@ class Ranges(Case):
         self.assertEqual(run["property_bytes"] > 0, ours or run["filter"] == "rocksdb-segments")
         if ours:
             self.assertTrue(1 < run["property_bits_per_key"] < 9)
-        for kind in ("forward_none", "forward_one", "forward_ten", "backward_none", "backward_one", "backward_ten"):
+        for kind in (
+            "forward_none",
+            "forward_one",
+            "forward_ten",
+            "backward_none",
+            "backward_one",
+            "backward_ten",
+        ):
             self.assertEqual(run[kind + "_scans"], scans)
             self.assertGreater(run[kind + "_micros_per_scan"], 0)
             if not kind.endswith("none"):
@@ -259,19 +333,46 @@ class Loading(Case):
         cls.addClassCleanup(cls.case.doCleanups)
         cls.picture = cls.case.top / "figures.png"
         cls.text, runs = cls.case.results(
-            "--preset", "loading", "--keys", 60000, "--lookups", 2000, "--seed", SEED, "--plot", cls.picture)
-        cls.rows = {(run["tree"], run["cache_share"] if run["cache_index_and_filter_blocks"] else "off", run["filter"]): run
-                    for run in runs}
+            "--preset",
+            "loading",
+            "--keys",
+            60000,
+            "--lookups",
+            2000,
+            "--seed",
+            SEED,
+            "--plot",
+            cls.picture,
+        )
+        cls.rows = {
+            (
+                run["tree"],
+                run["cache_share"] if run["cache_index_and_filter_blocks"] else "off",
+                run["filter"],
+            ): run
+            for run in runs
+        }
         assert len(cls.rows) == len(runs)
 
     def test_rows_are_those_of_the_preset(self):
-        caches = [(share, name) for share in (0.25, 0.5, 1) for name in ("none", "uniform", "filter_memory")]
+        caches = [
+            (share, name)
+            for share in (0.25, 0.5, 1)
+            for name in ("none", "uniform", "filter_memory")
+        ]
         caches += [("off", "none"), ("off", "uniform")]
-        self.assertEqual(list(self.rows), [(tree, *cache) for tree in ("full", "partitioned") for cache in caches])
+        self.assertEqual(
+            list(self.rows),
+            [(tree, *cache) for tree in ("full", "partitioned") for cache in caches],
+        )
         for (tree, _, name), run in self.rows.items():
             self.assertIn(f" {name} ", self.text)
-            self.assertEqual((run["keys"], run["absent_lookups"], run["missed_present_keys"]), (60000, 2000, 0))
-            self.assertLessEqual(run["absent_filter_bytes_read_per_lookup"], run["absent_bytes_read_per_lookup"])
+            self.assertEqual(
+                (run["keys"], run["absent_lookups"], run["missed_present_keys"]), (60000, 2000, 0)
+            )
+            self.assertLessEqual(
+                run["absent_filter_bytes_read_per_lookup"], run["absent_bytes_read_per_lookup"]
+            )
             self.assertLessEqual(run[READS], run["absent_block_reads_per_lookup"])
             filter_bytes = self.rows[tree, 1, "uniform"]["filter_bytes"]
             if name == "none":
@@ -289,7 +390,9 @@ class Loading(Case):
     def test_a_cache_of_all_loads_no_filter_twice(self):
         for name in ("uniform", "filter_memory"):
             full, partitioned = (self.rows[tree, 1, name] for tree in ("full", "partitioned"))
-            self.assertEqual((full["filters_opened"], full["filters_dropped_by_cache"]), (5, 0))  # of each table
+            self.assertEqual(
+                (full["filters_opened"], full["filters_dropped_by_cache"]), (5, 0)
+            )  # of each table
             # The bookkeeping of a cache of many small blocks may push one out.
             self.assertLess(partitioned["absent_filters_loaded_per_lookup"], 0.005)
 
@@ -297,44 +400,82 @@ class Loading(Case):
         off = self.rows["full", "off", "uniform"]
         self.assertEqual((off["filters_opened"], off["absent_filters_loaded_per_lookup"]), (5, 0))
         # Partitions are in the cache all the same.
-        self.assertGreater(self.rows["partitioned", "off", "uniform"]["absent_filters_loaded_per_lookup"], 0.3)
+        self.assertGreater(
+            self.rows["partitioned", "off", "uniform"]["absent_filters_loaded_per_lookup"], 0.3
+        )
 
     def test_a_filter_that_does_not_fit_costs_more_than_it_saves(self):
         largest = 0.8 * 10 * 60000 / 8  # the filter of the last level, at least
-        none, uniform, small = (self.rows["full", 0.25, name] for name in ("none", "uniform", "filter_memory"))
+        none, uniform, small = (
+            self.rows["full", 0.25, name] for name in ("none", "uniform", "filter_memory")
+        )
         self.assertGreater(uniform["absent_filter_bytes_read_per_lookup"], largest)
-        self.assertGreater(uniform["absent_bytes_read_per_lookup"], none["absent_bytes_read_per_lookup"])
-        self.assertGreater(uniform["absent_bytes_read_per_lookup"], 3 * small["absent_bytes_read_per_lookup"])
+        self.assertGreater(
+            uniform["absent_bytes_read_per_lookup"], none["absent_bytes_read_per_lookup"]
+        )
+        self.assertGreater(
+            uniform["absent_bytes_read_per_lookup"], 3 * small["absent_bytes_read_per_lookup"]
+        )
         partitioned = self.rows["partitioned", 0.25, "uniform"]
-        self.assertLess(10 * partitioned["absent_bytes_read_per_lookup"], uniform["absent_bytes_read_per_lookup"])
+        self.assertLess(
+            10 * partitioned["absent_bytes_read_per_lookup"],
+            uniform["absent_bytes_read_per_lookup"],
+        )
         # The largest partition has 4 KiB and a little.
-        self.assertLess(partitioned["absent_filter_bytes_read_per_lookup"],
-                        4500 * partitioned["absent_filters_loaded_per_lookup"])
+        self.assertLess(
+            partitioned["absent_filter_bytes_read_per_lookup"],
+            4500 * partitioned["absent_filters_loaded_per_lookup"],
+        )
 
 
 class BadUsage(Case):
     def test_bad_values_are_named(self):
         for option, values in (
-                ("--keys", ["abc", "-5", "0", "1e6", "", "99999999999999999999999", None]),
-                ("--bits-per-key", ["nan", "0", "1e9"]), ("--seed", ["x", "-1", "18446744073709551616"]),
-                ("--lookups", ["0"]), ("--filters", ["none,none", "cuckoo", "", "rocksdb-bloom-by-hand"]),
-                ("--preset", ["nonsense"]), ("--db", ["", "/dev/null"]), ("--json", ["/nonexistent/x.json"]),
-                ("--runs", ["0", "8"]), ("--size-ratio", ["1", "101"]), ("--schemas", ["edges,edges", "nonsense"]), ("--nonsense", [None]), ("nonsense", [None])):
+            ("--keys", ["abc", "-5", "0", "1e6", "", "99999999999999999999999", None]),
+            ("--bits-per-key", ["nan", "0", "1e9"]),
+            ("--seed", ["x", "-1", "18446744073709551616"]),
+            ("--lookups", ["0"]),
+            ("--filters", ["none,none", "cuckoo", "", "rocksdb-bloom-by-hand"]),
+            ("--preset", ["nonsense"]),
+            ("--db", ["", "/dev/null"]),
+            ("--json", ["/nonexistent/x.json"]),
+            ("--runs", ["0", "8"]),
+            ("--size-ratio", ["1", "101"]),
+            ("--schemas", ["edges,edges", "nonsense"]),
+            ("--nonsense", [None]),
+            ("nonsense", [None]),
+        ):
             for value in values:
                 with self.subTest(option=option, value=value):
-                    preset = {"--runs": ["--preset", "levels"], "--size-ratio": ["--preset", "levels"],
-                              "--schemas": ["--preset", "ranges"]}.get(option, [])
+                    preset = {
+                        "--runs": ["--preset", "levels"],
+                        "--size-ratio": ["--preset", "levels"],
+                        "--schemas": ["--preset", "ranges"],
+                    }.get(option, [])
                     done = self.run_program(*preset, option, *([] if value is None else [value]))
                     self.assert_one_line_error(done, 2, option, re.split("[,:]", value or "")[-1])
                     self.assertEqual(done.stdout, "")
                     self.assert_nothing_left()
         self.assert_one_line_error(self.run_program("--runs", 4), 2, "--runs", "--preset levels")
-        self.assert_one_line_error(self.run_program("--schemas", "edges"), 2, "--schemas", "--preset ranges")
-        self.assert_one_line_error(self.run_program("--preset", "ranges", "--filters", "rocksdb-ribbon"),
-                                   2, "--filters", "rocksdb-ribbon")
-        self.assert_one_line_error(self.run_program("--preset", "loading", "--filters", "none"), 2, "--filters", "loading")
-        self.assert_one_line_error(self.run_program("--preset", "levels", "--runs", 7, "--keys", 10000),
-                                   2, "--keys", "10000", "2222222")
+        self.assert_one_line_error(
+            self.run_program("--schemas", "edges"), 2, "--schemas", "--preset ranges"
+        )
+        self.assert_one_line_error(
+            self.run_program("--preset", "ranges", "--filters", "rocksdb-ribbon"),
+            2,
+            "--filters",
+            "rocksdb-ribbon",
+        )
+        self.assert_one_line_error(
+            self.run_program("--preset", "loading", "--filters", "none"), 2, "--filters", "loading"
+        )
+        self.assert_one_line_error(
+            self.run_program("--preset", "levels", "--runs", 7, "--keys", 10000),
+            2,
+            "--keys",
+            "10000",
+            "2222222",
+        )
 
 
 class Folders(Case):
@@ -342,9 +483,21 @@ class Folders(Case):
         (self.top / "empty").mkdir()
         for name, bits in (("new", 4.5), ("empty", 20)):
             folder = self.top / name
-            _, runs = self.results("--keys", 1000, "--lookups", 100, "--bits-per-key", bits,
-                                   "--filters", ",".join(DEMO[:4]), "--db", folder)
-            self.assertEqual(sorted(os.listdir(folder)), [f"demo-{one}" for one in sorted(DEMO[:4])])
+            _, runs = self.results(
+                "--keys",
+                1000,
+                "--lookups",
+                100,
+                "--bits-per-key",
+                bits,
+                "--filters",
+                ",".join(DEMO[:4]),
+                "--db",
+                folder,
+            )
+            self.assertEqual(
+                sorted(os.listdir(folder)), [f"demo-{one}" for one in sorted(DEMO[:4])]
+            )
             self.assertTrue((folder / "demo-deltabloom-classic" / "CURRENT").exists())
             # The tables of the upper levels have few keys, but at least 64 bits.
             self.assertTrue(bits <= runs[3]["bits_per_key"] < bits + 1)
@@ -389,21 +542,40 @@ class Interrupts(Case):
         folder.mkdir()
         for path in old:
             path.write_text("old")
-        self.interrupt(lambda: list(folder.glob("*-none/*.sst")), signal.SIGTERM,
-                       "--keys", 5_000_000, "--json", old[0], "--plot", old[1], "--db", folder)
+        self.interrupt(
+            lambda: list(folder.glob("*-none/*.sst")),
+            signal.SIGTERM,
+            "--keys",
+            5_000_000,
+            "--json",
+            old[0],
+            "--plot",
+            old[1],
+            "--db",
+            folder,
+        )
         self.assertEqual([path.read_text() for path in old], ["old", "old"])
         self.assertEqual(os.listdir(folder), [])  # a folder of the user's
 
     def test_in_a_temporary_folder(self):
-        self.interrupt(lambda: list(self.tmp.glob("*/*-none/*.sst")), signal.SIGHUP, "--keys", 5_000_000)
+        self.interrupt(
+            lambda: list(self.tmp.glob("*/*-none/*.sst")), signal.SIGHUP, "--keys", 5_000_000
+        )
 
 
 class Terminal(Case):
     def output_on_terminal(self, **only):
         """What reaches a terminal when stdout, stderr or both are one."""
         master, slave = open_terminal(self)
-        process = self.start("--keys", 1000, "--lookups", 100, "--filters", "none,deltabloom-auto-levels",
-                             **{"stdout": slave, "stderr": slave, **only})
+        process = self.start(
+            "--keys",
+            1000,
+            "--lookups",
+            100,
+            "--filters",
+            "none,deltabloom-auto-levels",
+            **{"stdout": slave, "stderr": slave, **only},
+        )
         os.close(slave)
         text = b""
         with open(master, "rb", buffering=0) as terminal:

@@ -167,7 +167,8 @@ class Commands(unittest.TestCase):
             r"s|^\[CF.*|&\n  disable_auto_compactions=true|"
         )
         library = pathlib.Path(LIBRARY).parent
-        return start(f"""
+        return start(
+            f"""
             sed '{small}' bloom.options > small.options
             sed '{levels}' small.options > levels.options
             fill() {{
@@ -185,7 +186,9 @@ class Commands(unittest.TestCase):
             db=levels
             {list_others}
             ./rewrite_tables levels levels.options others
-            """, cls.folder)
+            """,
+            cls.folder,
+        )
 
     def output(self, words):
         """What the only block that has `words` printed."""
@@ -221,8 +224,12 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.rewrite.returncode, 0, output)
         rewritten = re.search(r"(?m)^(\d+) of other policies, then 0$", output)
         self.assertTrue(rewritten and int(rewritten[1]) > 0, output)
-        self.assertRegex(output, r"(?m)^0 after refilter$")  # though the property has another policy
-        rows = re.findall(r"(?m)^level ([1-9]): \d+ tables, (\d+) keys, ([\d.]+) bits per key$", output)
+        self.assertRegex(
+            output, r"(?m)^0 after refilter$"
+        )  # though the property has another policy
+        rows = re.findall(
+            r"(?m)^level ([1-9]): \d+ tables, (\d+) keys, ([\d.]+) bits per key$", output
+        )
         self.assertEqual([level for level, _, _ in rows], ["1", "2", "3"], output)
         keys, bits = [int(row[1]) for row in rows], [float(row[2]) for row in rows]
         self.assertAlmostEqual(sum(n * b for n, b in zip(keys, bits)) / sum(keys), 10, delta=0.5)

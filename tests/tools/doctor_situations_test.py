@@ -20,7 +20,9 @@ OWN = "{id=deltabloom;compatibility=own;}"
 LOWERCASE = "{id=deltabloom;key_transform=ascii_lowercase;}"
 LEVELS = "{id=deltabloom;allocation=levels;}"
 LISTENER = {"db": "listeners=deltabloom"}
-PARTITIONED = {"table": "partition_filters=true\n  index_type=kTwoLevelIndexSearch\n  metadata_block_size=512"}
+PARTITIONED = {
+    "table": "partition_filters=true\n  index_type=kTwoLevelIndexSearch\n  metadata_block_size=512"
+}
 PREFIX = "prefix_extractor=rocksdb.FixedPrefix.4"
 CACHED = "cache_index_and_filter_blocks=true"
 # The filter of its table has 62.5 kB.
@@ -58,14 +60,23 @@ class Situations(DatabaseTest):
     def more(self, database, policy, family="", flags=(), **details):
         """With another table, written under that policy."""
         lines = "disable_auto_compactions=true\n  " + family
-        self.fill(database, policy, "overwrite,flush", flags=["--use_existing_db", *flags], family=lines, **details)
+        self.fill(
+            database,
+            policy,
+            "overwrite,flush",
+            flags=["--use_existing_db", *flags],
+            family=lines,
+            **details,
+        )
         return database
 
     def other_family(self, policy):
         """A second column family, with the policy and without a table."""
         database = self.database()
         with options_file(database).open("a") as file:
-            file.write(f'[CFOptions "b"]\n[TableOptions/BlockBasedTable "b"]\n  filter_policy={policy}\n')
+            file.write(
+                f'[CFOptions "b"]\n[TableOptions/BlockBasedTable "b"]\n  filter_policy={policy}\n'
+            )
         return database
 
     def changed(self, database, name, change):
