@@ -149,11 +149,12 @@ class Commands(unittest.TestCase):
     @classmethod
     def start_rewriting(cls):
         (block,) = [block for block in blocks(TEXT, "cpp") if "RewriteTables" in block]
-        (cls.folder / "rewrite_tables.cc").write_text(
-            block + (HERE / "rewrite_tables.cc").read_text()
-        )
+        # Apart from the commands, which write the same files at the same time.
+        folder = cls.folder / "rewriting"
+        folder.mkdir()
+        (folder / "rewrite_tables.cc").write_text(block + (HERE / "rewrite_tables.cc").read_text())
         (options,) = re.findall(r"> before.options <<'OPTIONS'\n(.*?)OPTIONS\n", TEXT, re.DOTALL)
-        (cls.folder / "bloom.options").write_text(options)
+        (folder / "bloom.options").write_text(options)
         (list_others,) = [block for block in blocks(TEXT, "sh") if "> others" in block]
         # Levels 1 to 3, of which each may be four times as large as the one above.
         small = (
@@ -187,7 +188,7 @@ class Commands(unittest.TestCase):
             {list_others}
             ./rewrite_tables levels levels.options others
             """,
-            cls.folder,
+            folder,
         )
 
     def output(self, words):
