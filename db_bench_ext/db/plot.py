@@ -16,14 +16,16 @@ from common.colours import INK  # noqa: E402
 
 # Title, key in the JSON file, factor, and how a value is written.
 PANELS = [
-    ("Data-block reads per lookup\nof an absent key",
-     "absent_data_block_reads_per_lookup", 1, "{:.4f}"),
-    ("Microseconds per lookup\nof an absent key",
-     "absent_micros_per_lookup", 1, "{:.1f}"),
-    ("False positives\nper filter asked", "false_positive_rate", 100,
-     "{:.3f} %"),
+    (
+        "Data-block reads per lookup\nof an absent key",
+        "absent_data_block_reads_per_lookup",
+        1,
+        "{:.4f}",
+    ),
+    ("Microseconds per lookup\nof an absent key", "absent_micros_per_lookup", 1, "{:.1f}"),
+    ("False positives\nper filter asked", "false_positive_rate", 100, "{:.3f} %"),
     ("Filter bits stored\nper key", "bits_per_key", 1, "{:.2f}"),
-]  # fmt: skip
+]
 
 
 def written(value, form):
@@ -38,7 +40,12 @@ def draw(document):
     figure, all_axes = drawing.figure(2, 2, 10, 2.6 + 0.75 * len(runs))
     figure.suptitle(
         f"What a filter saves: {runs[0]['keys']:,} keys in RocksDB, one database per filter",
-        x=0.02, ha="left", fontsize=13, fontweight="bold", color=INK)  # fmt: skip
+        x=0.02,
+        ha="left",
+        fontsize=13,
+        fontweight="bold",
+        color=INK,
+    )
     for axes, (title, key, factor, form) in zip(all_axes, PANELS):
         values = [run[key] for run in runs]
         if key == "bits_per_key":
@@ -66,13 +73,22 @@ def draw_ranges(document):
     figure, all_axes = drawing.figure(1, 3, 13, 2 + 0.35 * len(schemas), sharey=True)
     figure.suptitle(
         f"What a range filter saves: {runs[0]['keys']:,} keys of each schema in RocksDB",
-        x=0.02, ha="left", fontsize=13, fontweight="bold", color=INK)  # fmt: skip
+        x=0.02,
+        ha="left",
+        fontsize=13,
+        fontweight="bold",
+        color=INK,
+    )
     for axes, (title, field) in zip(all_axes, SCAN_PANELS):
         for name in dict.fromkeys(run["filter"] for run in runs):
             of_filter = [run for run in runs if run["filter"] == name]
             axes.plot(
-                [run[field] for run in of_filter], [schemas.index(run["schema"]) for run in of_filter],
-                "o", color=colours.of_filter(name), label=name)  # fmt: skip
+                [run[field] for run in of_filter],
+                [schemas.index(run["schema"]) for run in of_filter],
+                "o",
+                color=colours.of_filter(name),
+                label=name,
+            )
         axes.set_title(title, loc="left", fontsize=11, color=INK)
         axes.set_yticks(range(len(schemas)), schemas)
         axes.set_ylim(len(schemas) - 0.5, -0.5)
@@ -91,8 +107,14 @@ def draw_loading(document):
     rows = max(sum(run["tree"] == tree for run in document["runs"]) for tree in trees)
     figure, all_axes = drawing.figure(1, len(trees), 15, 1.5 + 0.35 * rows)
     figure.suptitle(
-        f"What loading filters costs: {document['runs'][0]['keys']:,} keys in RocksDB, bytes read per Get of an absent key",
-        x=0.02, ha="left", fontsize=13, fontweight="bold", color=INK)  # fmt: skip
+        f"What loading filters costs: {document['runs'][0]['keys']:,} keys in RocksDB, "
+        "bytes read per Get of an absent key",
+        x=0.02,
+        ha="left",
+        fontsize=13,
+        fontweight="bold",
+        color=INK,
+    )
     for axes, tree in zip(all_axes, trees):
         runs = [run for run in document["runs"] if run["tree"] == tree]
         names = [

@@ -91,79 +91,253 @@ class Situations(DatabaseTest):
 
     # A row: what happened; the database; exit status; code; words of the line.
     NOTHING_FILTERS = [
-        ("no policy in the OPTIONS", lambda t: t.then("nullptr", t.database()),
-         1, "options_without_policy", "was last opened without a filter policy"),
-        ("ldb without the plugin rewrote the tables", lambda t: t.ldb(t.database(), "compact"),
-         1, "tables_without_filter", "no filter in 1 table in level 1, of "),
-        ("the policy came after the tables", lambda t: t.then(OURS, t.database("nullptr")),
-         1, "tables_without_filter", "reads 1.0000 data blocks"),
-        ("one table of two was written without", lambda t: t.more(t.database("nullptr"), OURS),
-         1, "tables_without_filter", "no filter in 1 table in level 0, of "),
-        ("filters left out, but not only in the last level",
-         lambda t: t.edited(t.more(t.ldb(t.database("nullptr"), "compact"), "nullptr", family="optimize_filters_for_hits=1"),
-                            "filter_policy=.*", f"filter_policy={OURS}"),
-         1, "tables_without_filter", "no filter in 1 table in level 0, of "),
-        ("another column family has no policy", lambda t: t.other_family("nullptr"),
-         1, "options_without_policy", "column family b: was last opened without a filter policy"),
-        ("refilter before the policy is rolled out", lambda t: t.refiltered(BLOOM),
-         1, "filters_not_queried", "1 table of 0.2 MB (Deltabloom compact under the name rocksdb.BuiltinBloomFilter) are "
-         "not used under filter_policy=bloomfilter:10:false: a lookup of an absent key reads 1.0000 data blocks"),
-        ("the same with partitions", lambda t: t.refiltered(BLOOM, **PARTITIONED),
-         1, "filters_not_queried", "Deltabloom compact under"),
-        ("rolled back to Bloom", lambda t: t.then(BLOOM, t.database()),
-         1, "filters_not_queried", "Deltabloom local under"),
-        ("rolled back to Ribbon", lambda t: t.then(RIBBON, t.database()),
-         1, "filters_not_queried", "are not used under filter_policy=ribbonfilter:10"),
-        ("rolled back, and one table rewritten", lambda t: t.more(t.database(), BLOOM),
-         1, "filters_not_queried", "the filters of 1 table of "),
-        ("rolled back, partitioned filters", lambda t: t.then(BLOOM, t.database(**PARTITIONED)),
-         1, "filters_not_queried", "the filters of 1 table of "),
-        ("Bloom over filters under a name of their own", lambda t: t.then(BLOOM, t.database(OWN)),
-         1, "filters_not_queried", "under the name deltabloom.SealedFilter"),
-        ("compatibility=own over Deltabloom's filters", lambda t: t.then(OWN, t.database()),
-         1, "filters_not_queried", "under the name rocksdb.BuiltinBloomFilter"),
-        ("compatibility=own over Bloom filters", lambda t: t.then(OWN, t.database(BLOOM)),
-         1, "filters_not_queried", "RocksDB Bloom under the name rocksdb.BuiltinBloomFilter"),
-        ("compatibility=builtin over own", lambda t: t.then(OURS, t.database(OWN)),
-         1, "filters_not_queried", "under the name deltabloom.SealedFilter"),
-        ("deltabloom:0 over filters of another name", lambda t: t.then("deltabloom:0", t.database(OWN)),
-         1, "filters_not_queried", "not used under filter_policy=deltabloom:0"),
-        ("a key transform over filters without", lambda t: t.then(LOWERCASE, t.database()),
-         1, "filters_not_queried", "key_transform=ascii_lowercase"),
-        ("a key transform over Bloom filters", lambda t: t.then(LOWERCASE, t.database(BLOOM)),
-         1, "filters_not_queried", "RocksDB Bloom"),
-        ("no key transform over filters of one", lambda t: t.then(OURS, t.database(LOWERCASE)),
-         1, "filters_not_queried", "Deltabloom local"),
-        ("neither whole keys nor prefixes are looked up",
-         lambda t: t.edited(t.database(), "whole_key_filtering=true", "whole_key_filtering=false"),
-         1, "filters_not_queried", "the filters of 1 table"),
-        ("filters of the prefixes of another extractor",
-         lambda t: t.edited(t.database(**ONLY_PREFIXES), "rocksdb.FixedPrefix.4", "rocksdb.FixedPrefix.5"),
-         1, "filters_not_queried", "the filters of 1 table"),
-        ("filters of prefixes without their extractor",
-         lambda t: t.edited(t.database(**ONLY_PREFIXES), " prefix_extractor=.*", " prefix_extractor=nullptr"),
-         1, "filters_not_queried", "the filters of 1 table"),
-        ("filters too small for their tables", lambda t: t.database("{id=deltabloom;max_filter_bytes=200;}"),
-         1, "filters_match_most_keys", "match more than half of the keys that they do not hold"),
-        ("one bit per key", lambda t: t.database("deltabloom:1"),
-         1, "filters_match_most_keys", "the filters of 1 table of "),
-        ("no filter fits max_filter_bytes", lambda t: t.then("{id=deltabloom;max_filter_bytes=1;}", t.database()),
-         1, "policy_cannot_work", "its filter of 1000 keys matches every key"),
-        ("an option that does not exist", lambda t: t.then("{id=deltabloom;no_such=1;}", t.database()),
-         1, "policy_cannot_work", "no_such"),
-        ("a policy that is not registered", lambda t: t.then("deltablom:10", t.database()),
-         2, "unknown_policy", "RocksDB silently treats an unknown policy as no filters"),
-        ("a key transform that is not registered", lambda t: t.then("{id=deltabloom;key_transform=their;}", t.database()),
-         2, "unknown_key_transform", "their"),
-        ("no OPTIONS file", lambda t: t.removed(t.database(), "OPTIONS-*"),
-         2, "no_options_file", "the policy it was last opened with is not known"),
-        ("tables in other places", lambda t: t.removed(t.database(), "*.sst"),
-         2, "tables_elsewhere", "1 table not in this directory"),
-        ("half a table", lambda t: t.changed(t.database(), "*.sst", lambda table: table[:len(table) // 2]),
-         2, "unreadable", ".sst: "),
-        ("half a MANIFEST", lambda t: t.changed(t.database(), "MANIFEST-*", lambda log: log[:len(log) // 2]),
-         2, "unreadable", "MANIFEST-"),
-    ]  # fmt: skip
+        (
+            "no policy in the OPTIONS",
+            lambda t: t.then("nullptr", t.database()),
+            1,
+            "options_without_policy",
+            "was last opened without a filter policy",
+        ),
+        (
+            "ldb without the plugin rewrote the tables",
+            lambda t: t.ldb(t.database(), "compact"),
+            1,
+            "tables_without_filter",
+            "no filter in 1 table in level 1, of ",
+        ),
+        (
+            "the policy came after the tables",
+            lambda t: t.then(OURS, t.database("nullptr")),
+            1,
+            "tables_without_filter",
+            "reads 1.0000 data blocks",
+        ),
+        (
+            "one table of two was written without",
+            lambda t: t.more(t.database("nullptr"), OURS),
+            1,
+            "tables_without_filter",
+            "no filter in 1 table in level 0, of ",
+        ),
+        (
+            "filters left out, but not only in the last level",
+            lambda t: t.edited(
+                t.more(
+                    t.ldb(t.database("nullptr"), "compact"),
+                    "nullptr",
+                    family="optimize_filters_for_hits=1",
+                ),
+                "filter_policy=.*",
+                f"filter_policy={OURS}",
+            ),
+            1,
+            "tables_without_filter",
+            "no filter in 1 table in level 0, of ",
+        ),
+        (
+            "another column family has no policy",
+            lambda t: t.other_family("nullptr"),
+            1,
+            "options_without_policy",
+            "column family b: was last opened without a filter policy",
+        ),
+        (
+            "refilter before the policy is rolled out",
+            lambda t: t.refiltered(BLOOM),
+            1,
+            "filters_not_queried",
+            "1 table of 0.2 MB (Deltabloom compact under the name rocksdb.BuiltinBloomFilter) are "
+            "not used under filter_policy=bloomfilter:10:false: a lookup of an absent key reads 1.0000 data blocks",
+        ),
+        (
+            "the same with partitions",
+            lambda t: t.refiltered(BLOOM, **PARTITIONED),
+            1,
+            "filters_not_queried",
+            "Deltabloom compact under",
+        ),
+        (
+            "rolled back to Bloom",
+            lambda t: t.then(BLOOM, t.database()),
+            1,
+            "filters_not_queried",
+            "Deltabloom local under",
+        ),
+        (
+            "rolled back to Ribbon",
+            lambda t: t.then(RIBBON, t.database()),
+            1,
+            "filters_not_queried",
+            "are not used under filter_policy=ribbonfilter:10",
+        ),
+        (
+            "rolled back, and one table rewritten",
+            lambda t: t.more(t.database(), BLOOM),
+            1,
+            "filters_not_queried",
+            "the filters of 1 table of ",
+        ),
+        (
+            "rolled back, partitioned filters",
+            lambda t: t.then(BLOOM, t.database(**PARTITIONED)),
+            1,
+            "filters_not_queried",
+            "the filters of 1 table of ",
+        ),
+        (
+            "Bloom over filters under a name of their own",
+            lambda t: t.then(BLOOM, t.database(OWN)),
+            1,
+            "filters_not_queried",
+            "under the name deltabloom.SealedFilter",
+        ),
+        (
+            "compatibility=own over Deltabloom's filters",
+            lambda t: t.then(OWN, t.database()),
+            1,
+            "filters_not_queried",
+            "under the name rocksdb.BuiltinBloomFilter",
+        ),
+        (
+            "compatibility=own over Bloom filters",
+            lambda t: t.then(OWN, t.database(BLOOM)),
+            1,
+            "filters_not_queried",
+            "RocksDB Bloom under the name rocksdb.BuiltinBloomFilter",
+        ),
+        (
+            "compatibility=builtin over own",
+            lambda t: t.then(OURS, t.database(OWN)),
+            1,
+            "filters_not_queried",
+            "under the name deltabloom.SealedFilter",
+        ),
+        (
+            "deltabloom:0 over filters of another name",
+            lambda t: t.then("deltabloom:0", t.database(OWN)),
+            1,
+            "filters_not_queried",
+            "not used under filter_policy=deltabloom:0",
+        ),
+        (
+            "a key transform over filters without",
+            lambda t: t.then(LOWERCASE, t.database()),
+            1,
+            "filters_not_queried",
+            "key_transform=ascii_lowercase",
+        ),
+        (
+            "a key transform over Bloom filters",
+            lambda t: t.then(LOWERCASE, t.database(BLOOM)),
+            1,
+            "filters_not_queried",
+            "RocksDB Bloom",
+        ),
+        (
+            "no key transform over filters of one",
+            lambda t: t.then(OURS, t.database(LOWERCASE)),
+            1,
+            "filters_not_queried",
+            "Deltabloom local",
+        ),
+        (
+            "neither whole keys nor prefixes are looked up",
+            lambda t: t.edited(
+                t.database(), "whole_key_filtering=true", "whole_key_filtering=false"
+            ),
+            1,
+            "filters_not_queried",
+            "the filters of 1 table",
+        ),
+        (
+            "filters of the prefixes of another extractor",
+            lambda t: t.edited(
+                t.database(**ONLY_PREFIXES), "rocksdb.FixedPrefix.4", "rocksdb.FixedPrefix.5"
+            ),
+            1,
+            "filters_not_queried",
+            "the filters of 1 table",
+        ),
+        (
+            "filters of prefixes without their extractor",
+            lambda t: t.edited(
+                t.database(**ONLY_PREFIXES), " prefix_extractor=.*", " prefix_extractor=nullptr"
+            ),
+            1,
+            "filters_not_queried",
+            "the filters of 1 table",
+        ),
+        (
+            "filters too small for their tables",
+            lambda t: t.database("{id=deltabloom;max_filter_bytes=200;}"),
+            1,
+            "filters_match_most_keys",
+            "match more than half of the keys that they do not hold",
+        ),
+        (
+            "one bit per key",
+            lambda t: t.database("deltabloom:1"),
+            1,
+            "filters_match_most_keys",
+            "the filters of 1 table of ",
+        ),
+        (
+            "no filter fits max_filter_bytes",
+            lambda t: t.then("{id=deltabloom;max_filter_bytes=1;}", t.database()),
+            1,
+            "policy_cannot_work",
+            "its filter of 1000 keys matches every key",
+        ),
+        (
+            "an option that does not exist",
+            lambda t: t.then("{id=deltabloom;no_such=1;}", t.database()),
+            1,
+            "policy_cannot_work",
+            "no_such",
+        ),
+        (
+            "a policy that is not registered",
+            lambda t: t.then("deltablom:10", t.database()),
+            2,
+            "unknown_policy",
+            "RocksDB silently treats an unknown policy as no filters",
+        ),
+        (
+            "a key transform that is not registered",
+            lambda t: t.then("{id=deltabloom;key_transform=their;}", t.database()),
+            2,
+            "unknown_key_transform",
+            "their",
+        ),
+        (
+            "no OPTIONS file",
+            lambda t: t.removed(t.database(), "OPTIONS-*"),
+            2,
+            "no_options_file",
+            "the policy it was last opened with is not known",
+        ),
+        (
+            "tables in other places",
+            lambda t: t.removed(t.database(), "*.sst"),
+            2,
+            "tables_elsewhere",
+            "1 table not in this directory",
+        ),
+        (
+            "half a table",
+            lambda t: t.changed(t.database(), "*.sst", lambda table: table[: len(table) // 2]),
+            2,
+            "unreadable",
+            ".sst: ",
+        ),
+        (
+            "half a MANIFEST",
+            lambda t: t.changed(t.database(), "MANIFEST-*", lambda log: log[: len(log) // 2]),
+            2,
+            "unreadable",
+            "MANIFEST-",
+        ),
+    ]
 
     # A row: what it is; the database; notes.
     HEALTHY = [
@@ -174,7 +348,13 @@ class Situations(DatabaseTest):
         ("few bits per key", lambda t: t.database("deltabloom:3"), []),
         ("a rate", lambda t: t.database("{id=deltabloom;false_positive_rate=0.01;}"), []),
         ("by levels", lambda t: t.database(LEVELS, **LISTENER), []),
-        ("a total", lambda t: t.database("{id=deltabloom;allocation=levels;filter_memory=1MiB;}", **LISTENER), []),
+        (
+            "a total",
+            lambda t: t.database(
+                "{id=deltabloom;allocation=levels;filter_memory=1MiB;}", **LISTENER
+            ),
+            [],
+        ),
         ("partitions", lambda t: t.database(**PARTITIONED), []),
         ("partitions of compact", lambda t: t.database("deltabloom:10:compact", **PARTITIONED), []),
         ("a seed", lambda t: t.database("{id=deltabloom;seeded=on;}"), []),
@@ -183,61 +363,164 @@ class Situations(DatabaseTest):
         ("a name of its own", lambda t: t.database(OWN), []),
         ("prefixes and keys", lambda t: t.database(family=PREFIX), []),
         ("only prefixes", lambda t: t.database(**ONLY_PREFIXES), []),
-        ("only prefixes, in partitions",
-         lambda t: t.database(family=PREFIX, table="whole_key_filtering=false\n  " + PARTITIONED["table"]), []),
+        (
+            "only prefixes, in partitions",
+            lambda t: t.database(
+                family=PREFIX, table="whole_key_filtering=false\n  " + PARTITIONED["table"]
+            ),
+            [],
+        ),
         ("Bloom", lambda t: t.database(BLOOM), ["other_policy"]),
         ("Ribbon", lambda t: t.database(RIBBON), ["other_policy"]),
         ("Deltabloom over Bloom filters", lambda t: t.then(OURS, t.database(BLOOM)), []),
         ("Deltabloom over Ribbon filters", lambda t: t.then(OURS, t.database(RIBBON)), []),
-        ("Bloom over Ribbon filters", lambda t: t.then(BLOOM, t.database(RIBBON)), ["other_policy"]),
+        (
+            "Bloom over Ribbon filters",
+            lambda t: t.then(BLOOM, t.database(RIBBON)),
+            ["other_policy"],
+        ),
         ("a table of each kind", lambda t: t.more(t.database(BLOOM), OURS), []),
         ("refilter", lambda t: t.refiltered(OURS), []),
         ("refilter of partitions", lambda t: t.refiltered(OURS, **PARTITIONED), []),
-        ("other bits per key than the filters have", lambda t: t.then("deltabloom:20", t.database()), []),
-        ("more filters than data", lambda t: t.database("deltabloom:1000", flags=["--value_size=20"]),
-         ["filters_exceed_data"]),
-        ("no filters, by choice", lambda t: t.database("deltabloom:0"), ["no_filter_by_choice"] * 2),
-        ("no new filters, by choice", lambda t: t.then("deltabloom:0", t.database()), ["no_filter_by_choice"]),
-        ("none in the last level, by choice",
-         lambda t: t.ldb(t.database(family="optimize_filters_for_hits=1", benchmarks="fillseq,flush,compact"),
-                         "compact", preload=PLUGIN), ["no_filter_by_choice"]),
+        (
+            "other bits per key than the filters have",
+            lambda t: t.then("deltabloom:20", t.database()),
+            [],
+        ),
+        (
+            "more filters than data",
+            lambda t: t.database("deltabloom:1000", flags=["--value_size=20"]),
+            ["filters_exceed_data"],
+        ),
+        (
+            "no filters, by choice",
+            lambda t: t.database("deltabloom:0"),
+            ["no_filter_by_choice"] * 2,
+        ),
+        (
+            "no new filters, by choice",
+            lambda t: t.then("deltabloom:0", t.database()),
+            ["no_filter_by_choice"],
+        ),
+        (
+            "none in the last level, by choice",
+            lambda t: t.ldb(
+                t.database(
+                    family="optimize_filters_for_hits=1", benchmarks="fillseq,flush,compact"
+                ),
+                "compact",
+                preload=PLUGIN,
+            ),
+            ["no_filter_by_choice"],
+        ),
         ("no table yet", lambda t: t.database(benchmarks="fillseq", num=1), []),
-        ("deletions of ranges only", lambda t: t.ldb(t.database(benchmarks="fillseq", num=0),
-                                                     "deleterange", "a", "b", preload=PLUGIN), []),
+        (
+            "deletions of ranges only",
+            lambda t: t.ldb(
+                t.database(benchmarks="fillseq", num=0), "deleterange", "a", "b", preload=PLUGIN
+            ),
+            [],
+        ),
         ("a second column family without tables", lambda t: t.other_family(OURS), []),
-        ("a column family of plain tables",
-         lambda t: t.edited(t.other_family("nullptr"), r'CFOptions "b"\]', r'\g<0>\n  table_factory=PlainTable'),
-         ["not_block_based"]),
-    ]  # fmt: skip
+        (
+            "a column family of plain tables",
+            lambda t: t.edited(
+                t.other_family("nullptr"), r'CFOptions "b"\]', r"\g<0>\n  table_factory=PlainTable"
+            ),
+            ["not_block_based"],
+        ),
+    ]
 
     # What it is; the database; words of the note, or none.
     LOADING = [
-        ("a full filter, larger than the cache", lambda t: t.database(table=CACHED, **SMALL_CACHE),
-         ["filters of 62.5 kB in a block cache of 16.4 kB (by the LOG)", "at least 0.74 filters, 46.2 kB, and saves 0.99 data",
-          "lookups load 3.0 kB once"]),
-        ("RocksDB's", lambda t: t.database(BLOOM, table=CACHED, **SMALL_CACHE), ["at least 0.74 filters, 46.1 kB"]),
-        ("by the option in the OPTIONS only", lambda t: t.edited(
-            t.database(**SMALL_CACHE), "cache_index_and_filter_blocks=false", CACHED), ["at least 0.74 filters, 46.2 kB"]),
-        ("twice as large as the cache", lambda t: t.database(
-            table=CACHED, num=50000, flags=["--cache_size=40000"]), ["filter_memory=", "filter_memory=27091, 4.3 bits per key, which the cache can hold"]),
-        ("two tables in level 0", lambda t: t.more(t.database(table=CACHED, **SMALL_CACHE), OURS, **SMALL_CACHE, table=CACHED),
-         ["at least 1.74 filters, ", ", and saves 1.98 data blocks, "]),
-        ("a partition, larger than the cache", lambda t: t.database(**SMALL_CACHE, **ONE_PARTITION),
-         ["at least 0.74 partitions, 46.2 kB", "a smaller metadata_block_size"]),
+        (
+            "a full filter, larger than the cache",
+            lambda t: t.database(table=CACHED, **SMALL_CACHE),
+            [
+                "filters of 62.5 kB in a block cache of 16.4 kB (by the LOG)",
+                "at least 0.74 filters, 46.2 kB, and saves 0.99 data",
+                "lookups load 3.0 kB once",
+            ],
+        ),
+        (
+            "RocksDB's",
+            lambda t: t.database(BLOOM, table=CACHED, **SMALL_CACHE),
+            ["at least 0.74 filters, 46.1 kB"],
+        ),
+        (
+            "by the option in the OPTIONS only",
+            lambda t: t.edited(
+                t.database(**SMALL_CACHE), "cache_index_and_filter_blocks=false", CACHED
+            ),
+            ["at least 0.74 filters, 46.2 kB"],
+        ),
+        (
+            "twice as large as the cache",
+            lambda t: t.database(table=CACHED, num=50000, flags=["--cache_size=40000"]),
+            ["filter_memory=", "filter_memory=27091, 4.3 bits per key, which the cache can hold"],
+        ),
+        (
+            "two tables in level 0",
+            lambda t: t.more(
+                t.database(table=CACHED, **SMALL_CACHE), OURS, **SMALL_CACHE, table=CACHED
+            ),
+            ["at least 1.74 filters, ", ", and saves 1.98 data blocks, "],
+        ),
+        (
+            "a partition, larger than the cache",
+            lambda t: t.database(**SMALL_CACHE, **ONE_PARTITION),
+            ["at least 0.74 partitions, 46.2 kB", "a smaller metadata_block_size"],
+        ),
         ("the same filter in a larger cache", lambda t: t.database(table=CACHED, num=50000), []),
         ("beside the cache", lambda t: t.database(**SMALL_CACHE), []),
-        ("in small partitions", lambda t: t.database(table=CACHED + "\n  " + PARTITIONED["table"], **SMALL_CACHE), []),
-        ("pinned", lambda t: t.database(
-            table=CACHED + "\n  metadata_cache_options={unpartitioned_pinning=kAll}", **SMALL_CACHE), []),
-        ("a pinned partition", lambda t: t.database(**SMALL_CACHE, table=(
-            ONE_PARTITION["table"] + "\n  metadata_cache_options={partition_pinning=kAll}")), []),
+        (
+            "in small partitions",
+            lambda t: t.database(table=CACHED + "\n  " + PARTITIONED["table"], **SMALL_CACHE),
+            [],
+        ),
+        (
+            "pinned",
+            lambda t: t.database(
+                table=CACHED + "\n  metadata_cache_options={unpartitioned_pinning=kAll}",
+                **SMALL_CACHE,
+            ),
+            [],
+        ),
+        (
+            "a pinned partition",
+            lambda t: t.database(
+                **SMALL_CACHE,
+                table=(
+                    ONE_PARTITION["table"] + "\n  metadata_cache_options={partition_pinning=kAll}"
+                ),
+            ),
+            [],
+        ),
         ("without a LOG", lambda t: t.removed(t.database(table=CACHED, **SMALL_CACHE), "LOG"), []),
-        ("with the LOG elsewhere", lambda t: t.edited(
-            t.database(table=CACHED, **SMALL_CACHE), r"\[DBOptions\]", r"\g<0>\n  db_log_dir=/elsewhere"), []),
-        ("with a LOG that names no cache", lambda t: t.changed(
-            t.database(table=CACHED, **SMALL_CACHE), "LOG", lambda log: log.replace(b"capacity", b"size")), []),
-        ("filters of another policy, which are not read", lambda t: t.then(OWN, t.database(table=CACHED, **SMALL_CACHE)), None),
-    ]  # fmt: skip
+        (
+            "with the LOG elsewhere",
+            lambda t: t.edited(
+                t.database(table=CACHED, **SMALL_CACHE),
+                r"\[DBOptions\]",
+                r"\g<0>\n  db_log_dir=/elsewhere",
+            ),
+            [],
+        ),
+        (
+            "with a LOG that names no cache",
+            lambda t: t.changed(
+                t.database(table=CACHED, **SMALL_CACHE),
+                "LOG",
+                lambda log: log.replace(b"capacity", b"size"),
+            ),
+            [],
+        ),
+        (
+            "filters of another policy, which are not read",
+            lambda t: t.then(OWN, t.database(table=CACHED, **SMALL_CACHE)),
+            None,
+        ),
+    ]
 
     def look(self, make, status):
         database = make(self)

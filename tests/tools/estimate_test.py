@@ -20,7 +20,9 @@ CHROMIUM = sys.argv[2] if len(sys.argv) > 2 else None
 
 
 def run(*arguments):
-    return subprocess.run([TOOL, "estimate", *arguments], capture_output=True, text=True, timeout=900)
+    return subprocess.run(
+        [TOOL, "estimate", *arguments], capture_output=True, text=True, timeout=900
+    )
 
 
 class Estimate(unittest.TestCase):
@@ -43,14 +45,21 @@ class Estimate(unittest.TestCase):
         for arguments, options in {
             ("--memory", "1GiB"): "filter_memory=1GiB;layout=auto;allocation=levels}",
             ("--memory", "629145600"): "filter_memory=600MiB;layout=auto;allocation=levels}",
-            ("--min-bits-per-key", "1.5"): "bits_per_key=10;layout=auto;allocation=levels;min_bits_per_key=1.5}",
+            (
+                "--min-bits-per-key",
+                "1.5",
+            ): "bits_per_key=10;layout=auto;allocation=levels;min_bits_per_key=1.5}",
         }.items():
-            self.assertIn("{id=deltabloom;" + options, run("--keys", "1G", "--hits", "1", *arguments).stdout)
+            self.assertIn(
+                "{id=deltabloom;" + options, run("--keys", "1G", "--hits", "1", *arguments).stdout
+            )
 
     def test_units(self):
         want = run("--keys", "64000000", "--entry-size", "1024", "--memory", "67108864")
         self.assertEqual(want.returncode, 0, want.stderr)
-        self.assertEqual(run("--keys", "64M", "--entry-size", "1KiB", "--memory", "64MiB").stdout, want.stdout)
+        self.assertEqual(
+            run("--keys", "64M", "--entry-size", "1KiB", "--memory", "64MiB").stdout, want.stdout
+        )
 
     def test_wrong_use_is_named(self):
         for arguments, words in {
@@ -88,11 +97,23 @@ class Page(unittest.TestCase):
         if not CHROMIUM:
             self.skipTest("no Chromium")
         return subprocess.run(
-            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
-             "--disable-dev-shm-usage", "--allow-file-access-from-files", f"--user-data-dir={self.folder}/profile",
-             f"--window-size={width},1200", "--dump-dom", f"file://{path or self.path}#{fragment}"],
-            capture_output=True, text=True, timeout=900, check=True,
-        ).stdout  # fmt: skip
+            [
+                CHROMIUM,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--allow-file-access-from-files",
+                f"--user-data-dir={self.folder}/profile",
+                f"--window-size={width},1200",
+                "--dump-dom",
+                f"file://{path or self.path}#{fragment}",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=True,
+        ).stdout
 
     def attribute(self, name, *arguments, **more):
         found = re.search(rf'data-{name}="([^"]*)"', self.dump(*arguments, **more))
@@ -114,15 +135,24 @@ class Page(unittest.TestCase):
 
     def test_figures_are_the_programs(self):
         for keys, entry, bits, ratio in (1e9, 100, 10, 10), (1e12, 200, 16, 4), (5e6, 1000, 6, 8):
-            shown = self.attribute("result", f"keys={keys:.0f}&entry={entry}&bits={bits}&ratio={ratio}")
+            shown = self.attribute(
+                "result", f"keys={keys:.0f}&entry={entry}&bits={bits}&ratio={ratio}"
+            )
             arguments = [f"--keys={keys}", f"--entry-size={entry}", f"--size-ratio={ratio}"]
             said = json.loads(run(*arguments, f"--bits-per-key={bits}", "--json").stdout)
             self.compare(shown, said)
 
     def test_begins_with_the_options_of_the_command(self):
         for budget in ("--bits-per-key=13.5", "--memory=200M", "--rate=0.01"):
-            arguments = ["--keys=150M", "--entry-size=300", "--size-ratio=7", "--level-base=1G",
-                         "--write-buffer=32MiB", "--table-size=16MiB", "--level0-tables=4"]  # fmt: skip
+            arguments = [
+                "--keys=150M",
+                "--entry-size=300",
+                "--size-ratio=7",
+                "--level-base=1G",
+                "--write-buffer=32MiB",
+                "--table-size=16MiB",
+                "--level0-tables=4",
+            ]
             path = f"{self.folder}/options.html"
             self.assertEqual(run(*arguments, budget, "--html", path).returncode, 0)
             shown = self.attribute("result", "", path=path)
@@ -135,12 +165,18 @@ class Page(unittest.TestCase):
 
     def test_odd_fragments_are_refused(self):
         usual = self.attribute("result", "")
-        for fragment in ("layout=xyz&allocation=&keys=x&bits=&ratio=NaN&result=1", "%",
-                         "keys=-5&bits=0&ratio=0", "keys=1e300&entry=1e300&bits=1e9&ratio=1e9"):  # fmt: skip
+        for fragment in (
+            "layout=xyz&allocation=&keys=x&bits=&ratio=NaN&result=1",
+            "%",
+            "keys=-5&bits=0&ratio=0",
+            "keys=1e300&entry=1e300&bits=1e9&ratio=1e9",
+        ):
             self.assertEqual(self.attribute("result", fragment), usual, fragment)
         page = self.dump("keys=1e300&ratio=x")
-        self.assertEqual(re.findall(r'<output[^>]*class="wrong">([^<]*)<', page),
-                         ["use a number from 1 to 1000000000000000", "use a number from 2 to 1000"])  # fmt: skip
+        self.assertEqual(
+            re.findall(r'<output[^>]*class="wrong">([^<]*)<', page),
+            ["use a number from 1 to 1000000000000000", "use a number from 2 to 1000"],
+        )
 
     def test_numbers_have_the_units_of_the_command(self):
         want = self.attribute("result", "keys=250000000&entry=2000")
@@ -149,13 +185,17 @@ class Page(unittest.TestCase):
     def test_each_of_two_equal_curves_can_be_seen(self):
         # Under allocation=levels, the curve of auto is that of compact for most
         # sizes.
-        lines = re.findall(r'<polyline[^>]*stroke="(#[^"]*)"[^>]*stroke-dasharray="([^"]*)"', self.dump(""))
+        lines = re.findall(
+            r'<polyline[^>]*stroke="(#[^"]*)"[^>]*stroke-dasharray="([^"]*)"', self.dump("")
+        )
         self.assertEqual([dashes for _, dashes in lines], 6 * ["none"] + 2 * ["7 3"] + ["10 20"])
         self.assertNotEqual(lines[-1][0], lines[-2][0])
 
     def test_sliders_have_labels(self):
         page = self.dump("")
-        names = re.findall(r'<input[^>]*type="range"[^>]*id="(\w+)"|<input[^>]*id="(\w+)"[^>]*type="range"', page)
+        names = re.findall(
+            r'<input[^>]*type="range"[^>]*id="(\w+)"|<input[^>]*id="(\w+)"[^>]*type="range"', page
+        )
         self.assertEqual(len(names), 4)
         for name in map("".join, names):
             self.assertRegex(page, rf'<label for="{name}">')
@@ -164,8 +204,10 @@ class Page(unittest.TestCase):
     def test_fits_narrow_windows(self):
         # No window of Chromium is narrower than 500 pixels, but a frame is.
         frame = pathlib.Path(self.folder) / "frame.html"
-        frame.write_text(f"""<iframe width=WIDTH height=900 src="{self.path.name}" onload="document.body.dataset.width =
-                         this.contentDocument.body.dataset.width"></iframe>""")
+        frame.write_text(
+            f"""<iframe width=WIDTH height=900 src="{self.path.name}" onload="document.body.dataset.width =
+                         this.contentDocument.body.dataset.width"></iframe>"""
+        )
         text = frame.read_text()
         for width in (360, 390, 500, 1100):
             frame.write_text(text.replace("WIDTH", str(width)))
@@ -184,8 +226,13 @@ class Page(unittest.TestCase):
     def test_a_page_that_is_not_whole_is_removed(self):
         path = pathlib.Path(self.folder) / "cut.html"
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000))  # noqa: E731
-        done = subprocess.run([TOOL, "estimate", "--html", path], capture_output=True, text=True, timeout=900,
-                              preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), limit()))  # fmt: skip
+        done = subprocess.run(
+            [TOOL, "estimate", "--html", path],
+            capture_output=True,
+            text=True,
+            timeout=900,
+            preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), limit()),
+        )
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"{path}: File too large", done.stderr)
         self.assertFalse(path.exists())

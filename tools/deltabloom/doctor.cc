@@ -48,13 +48,14 @@ struct TableGroup {
 struct GroupKey {
   std::string family;
   int level = -1;  // -1: not known
-  // What the filter is, by its bytes; empty: no filter.
+  // The kind of the filter, by its bytes; empty: no filter.
   std::string filter;
   // The name of the filter in the table; empty without a filter.
   std::string compatibility_name;
-  // Whether lookups under the policy of the family use it; nothing: not known.
+  // True if lookups under the policy of the family use it; nothing if that is
+  // not known.
   std::optional<bool> used;
-  // Whether it is expected to match most keys that it does not hold.
+  // True if it is expected to match most keys that it does not hold.
   bool weak = false;
 
   bool operator<(const GroupKey& other) const {
@@ -426,7 +427,7 @@ class Doctor {
         to_do);
   }
 
-  // What lookups cost now.
+  // Returns what lookups cost now.
   std::string ReadsText(const std::string& family) const {
     const auto reads = database_->reads.find(family);
     if (reads == database_->reads.end()) return {};

@@ -1,4 +1,4 @@
-// What deltabloom doctor finds out through RocksDB.
+// Finds out through RocksDB what deltabloom doctor needs to know.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct ProcessReport {
   std::string problem;                 // why no policy can be created
 };
 
-// What the policy that an OPTIONS file names does, found out by creating it as
-// RocksDB does and by building a filter.
+// What the policy that an OPTIONS file names does. It is found out by creating
+// the policy as RocksDB does, and by building a filter.
 struct PolicyVerdict {
   std::string problem;  // why filters are missing or useless; empty: none
   std::string to_do;

@@ -1,5 +1,5 @@
-// What deltabloom doctor learns from RocksDB: about this process, and about the
-// policy that an OPTIONS file names.
+// Finds out through RocksDB what deltabloom doctor needs to know: about this
+// process, and about the policy that an OPTIONS file names.
 #include <rocksdb/convenience.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>

@@ -45,7 +45,7 @@ std::string Bytes(double bytes) {
          kUnits[unit];
 }
 
-// With a comma for each thousand.
+// Prints the number with a comma for each thousand.
 std::string Count(double number) {
   std::string text = Format("%.0f", number);
   for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
@@ -99,7 +99,7 @@ void ShowFilters(const std::vector<FilterEstimate>& estimates,
   console->Table(rows, 3);
 }
 
-// As filter_memory reads it: "1GiB".
+// Prints the bytes as filter_memory reads them: "1GiB".
 std::string Amount(double bytes) {
   size_t unit = 0;
   for (; unit < 4 && std::fmod(bytes, 1024) == 0; ++unit) bytes /= 1024;
@@ -225,7 +225,7 @@ Json PageData(const TreeOptions& tree, double bits_per_key) {
                    {"entry", tree.entry_bytes},
                    {"bits", bits_per_key},
                    {"ratio", tree.size_ratio}};
-  // Those of all pages: db_bench_ext/common/colours.py.
+  // All pages use these colours: db_bench_ext/common/colours.py.
   data["colours"] = {
       {"rocksdb-bloom", "#4c72b0"}, {"rocksdb-ribbon", "#8172b3"},
       {"classic", "#dd8452"},       {"local", "#c44e52"},

@@ -211,7 +211,7 @@ FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
     estimate.build_bytes = std::max(estimate.build_bytes, filters.build_bytes);
     estimate.levels.push_back(std::move(filters));
   }
-  // Of a present key also its own block.
+  // A lookup of a present key also reads its own block.
   estimate.present_reads = 1 + FalsePositives(tree, estimate, 1);
   estimate.wasted_reads = FalsePositives(tree, estimate, budget.hits);
   return estimate;

@@ -13,15 +13,16 @@
 namespace deltabloom::internal::range {
 namespace {
 
-// Of the bits, the share that what the keys suggest has for itself; the rest is
-// for samples, and what these leave. docs/design.md compares shares.
+// At least this share of the bits is spent on what the keys suggest. Samples
+// get the rest first; what they leave goes to the keys as well. docs/design.md
+// compares shares.
 constexpr double kShareOfKeys = 1.0 / 3;
-// After the first one a cut is added if without it this share more of the
-// samples would pass: each makes building and lookups slower. docs/design.md
+// After the first one, a cut is added only if it saves this share of the
+// passing samples: each cut makes building and lookups slower. docs/design.md
 // compares shares.
 constexpr double kLeastImprovement = 0.1;
-// More bits are not bought once as few samples pass as pass a filter with two
-// bits more than there are per key.
+// The choice buys no more bits once as few samples pass as pass a filter with
+// two bits per key more than there are.
 constexpr double kBitsBeyond = 2;
 // A filter of this many bits passes once in 16 million lookups.
 constexpr unsigned kMaxBits = 24;
