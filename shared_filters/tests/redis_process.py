@@ -28,9 +28,22 @@ class RedisProcess:
 
     def start(self):
         self.process = subprocess.Popen(
-            [self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-             "--appendonly", "no", "--dir", self.folder.name, *self.arguments],
-            stdout=subprocess.DEVNULL)
+            [
+                self.program,
+                "--port",
+                str(self.port),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--dir",
+                self.folder.name,
+                *self.arguments,
+            ],
+            stdout=subprocess.DEVNULL,
+        )
         for _ in range(12000):
             try:
                 self.run("PING")

@@ -36,8 +36,12 @@ class Shared(unittest.TestCase):
     def call(self, *words, keys="", env=None):
         data = keys if isinstance(keys, bytes) else keys.encode()
         return subprocess.run(
-            [TOOL, *words, "--port", str(self.port), "--timeout", "1m"], input=data,
-            capture_output=True, timeout=900, env={**os.environ, **(env or {})})
+            [TOOL, *words, "--port", str(self.port), "--timeout", "1m"],
+            input=data,
+            capture_output=True,
+            timeout=900,
+            env={**os.environ, **(env or {})},
+        )
 
     def done(self, *words, keys=""):
         result = self.call(*words, keys=keys)
@@ -67,7 +71,8 @@ class Shared(unittest.TestCase):
         for scheme in ("local", "go-murmur3", "go-murmur3-14", "guava-helper"):
             name = f"f:{scheme}"
             created = json.loads(
-                self.done("create", name, "--keys", "5000", "--scheme", scheme, "--json"))
+                self.done("create", name, "--keys", "5000", "--scheme", scheme, "--json")
+            )
             self.assertEqual(created["result"], "created")
             keys = self.file("keys", "".join(f"k{i}\n" for i in range(3000)))
             added = json.loads(self.done("add", name, keys, "--json"))
@@ -79,8 +84,9 @@ class Shared(unittest.TestCase):
             self.assertEqual(info["expected_keys"], 5000)
             self.assertIsNone(info["expires_in_ms"])
             self.assertIn("made for 5000", self.done("info", name))
-            self.fails(1, f"{self.port}, key '{name}': there is a filter", "create", name,
-                       "--keys", "1")
+            self.fails(
+                1, f"{self.port}, key '{name}': there is a filter", "create", name, "--keys", "1"
+            )
             self.assertEqual(self.done("delete", name), f"{name}: deleted\n")
             self.fails(1, "no filter of this name", "info", name)
         self.assertEqual(self.redis.keys(), [])
@@ -90,8 +96,9 @@ class Shared(unittest.TestCase):
         # An empty one, one without an end, a carriage return, what is not UTF-8.
         self.assertIn("5 keys added", self.done("add", "f", keys=b"a\n\nb\r\n\xff\xfe\nlast"))
         text = self.done("check", "f", "--key", "", "--key", "b", "--key", "last")
-        self.assertEqual(text, "may match  \nabsent     b\nmay match  last\n"
-                               "3 keys: 1 absent, 2 may match\n")
+        self.assertEqual(
+            text, "may match  \nabsent     b\nmay match  last\n" "3 keys: 1 absent, 2 may match\n"
+        )
         raw = self.call("check", "f", "--only", "may-match", keys=b"\xff\xfe\nnone\nb\r\n")
         self.assertEqual(raw.stdout, b"\xff\xfe\nb\r\n")
         self.assertIn("2 keys added", self.done("add", "f", "-0", keys=b"x\ny\0z"))
@@ -107,14 +114,25 @@ class Shared(unittest.TestCase):
         self.done("create", "f", "--keys", "10")
         longest = b"a" * (1 << 20)
         self.assertIn("2 keys added", self.done("add", "f", keys=longest + b"\nb"))
-        self.fails(1, "standard input: key 2 has more than 1 MiB.*--null", "check", "f",
-                   keys=b"b\na" + longest)
+        self.fails(
+            1,
+            "standard input: key 2 has more than 1 MiB.*--null",
+            "check",
+            "f",
+            keys=b"b\na" + longest,
+        )
 
     def test_wrong_command_lines(self):
         for words, pattern in (
-            (("inf",), "deltabloom-shared: expected a command, found inf; see deltabloom-shared --help"),
+            (
+                ("inf",),
+                "deltabloom-shared: expected a command, found inf; see deltabloom-shared --help",
+            ),
             (("create",), "NAME is required"),
-            (("create", "f"), "deltabloom-shared create: filter 'f': no size is set: use --keys, or --bits and --probes"),
+            (
+                ("create", "f"),
+                "deltabloom-shared create: filter 'f': no size is set: use --keys, or --bits and --probes",
+            ),
             (("info", "f", "--adopt", "--scheme", "go-murmur3"), "no size is set"),
             (("create", "f", "--keys", "-1"), "--keys"),
             (("create", "f", "--keys", "10", "--rate", "2"), "rate"),
@@ -159,8 +177,9 @@ class Shared(unittest.TestCase):
         self.assertEqual(self.redis.keys(), ["f", "{f}:deltabloom"])
 
     def test_filled_by_rebuild(self):
-        self.assertIn("f: created: local",
-                      self.done("create", "f", "--keys", "10", "--filled-by-rebuild"))
+        self.assertIn(
+            "f: created: local", self.done("create", "f", "--keys", "10", "--filled-by-rebuild")
+        )
         self.fails(1, "lost", "check", "f", "--key", "x", "--fail-closed")
         self.done("rebuild", "f", "--key", "a")
         self.assertIn("absent     x", self.done("check", "f", "--key", "a", "--key", "x"))
@@ -222,8 +241,9 @@ class Shared(unittest.TestCase):
             self.assertEqual(added["added"], 200000)
             self.assertGreater(added["new"], 198000)
             self.assertLess(added["new"], 200000)
-            calls = re.search(r"cmdstat_evalsha:calls=(\d+)",
-                              self.redis.run("INFO", "commandstats"))
+            calls = re.search(
+                r"cmdstat_evalsha:calls=(\d+)", self.redis.run("INFO", "commandstats")
+            )
             self.assertLess(int(calls.group(1)), 20 if words else 1000)  # else 1,563
             self.assertEqual(self.done("check", "f", path, "--only", "absent"), "")
             self.assertEqual(self.done("check", "f", "--key", "old"), "may match  old\n")
@@ -247,14 +267,20 @@ class Shared(unittest.TestCase):
         self.done("export", "g", str(self.folder / "pipe"))
         self.assertEqual(os.read(pipe, 99), known)
         os.close(pipe)
-        self.assertIn("h: created: 128 bits, 5 per key, about 3 keys", self.done("import", "h", path))
+        self.assertIn(
+            "h: created: 128 bits, 5 per key, about 3 keys", self.done("import", "h", path)
+        )
         self.assertEqual(self.call("export", "h", "-").stdout, known)
         self.fails(1, "there is a filter", "import", "h", path)
         self.done("add", "h", keys="goes")
-        self.assertIn("h: replaced", self.done("import", "h", path, "--replace", "--writers-stopped"))
+        self.assertIn(
+            "h: replaced", self.done("import", "h", path, "--replace", "--writers-stopped")
+        )
         self.assertEqual(self.call("export", "h", "-").stdout, known)
         empty = self.file("empty", known[:6] + b"\0" * 16)
-        self.fails(1, "no key: h is unchanged", "import", "h", empty, "--replace", "--writers-stopped")
+        self.fails(
+            1, "no key: h is unchanged", "import", "h", empty, "--replace", "--writers-stopped"
+        )
         self.assertIn("added to", self.done("import", "theirs", path, "--adopt"))
         self.done("create", "other", "--keys", "10", "--scheme", "guava-helper")
         self.fails(1, "bits", "import", "other", path, "--replace")
@@ -263,9 +289,13 @@ class Shared(unittest.TestCase):
         self.fails(1, "its scheme is local", "export", "local", path)
         self.fails(1, "/nonexistent/x: No such file", "export", "g", "/nonexistent/x")
         before = self.redis.keys()
-        for bad, pattern in ((b"", "truncated|bytes"), (known[:-1], "bytes"),
-                             (known + b"x", "bytes"), (b"\2" + known[1:], "strategy"),
-                             (b"\1" + known[1:], "MURMUR128_MITZ_64")):
+        for bad, pattern in (
+            (b"", "truncated|bytes"),
+            (known[:-1], "bytes"),
+            (known + b"x", "bytes"),
+            (b"\2" + known[1:], "strategy"),
+            (b"\1" + known[1:], "MURMUR128_MITZ_64"),
+        ):
             self.fails(1, pattern, "import", "bad", self.file("bad", bad))
         self.assertEqual(self.redis.keys(), before)
 
@@ -274,11 +304,18 @@ class Shared(unittest.TestCase):
         result = self.call("check", "f", "--key", "a", "--key", "b")
         self.assertEqual(result.returncode, 0)
         self.assertEqual(result.stdout.splitlines()[:2], [b"may match  a", b"may match  b"])
-        self.assertRegex(result.stderr.decode(), f"redis 127.0.0.1:{self.port}, key .*--fail-closed")
+        self.assertRegex(
+            result.stderr.decode(), f"redis 127.0.0.1:{self.port}, key .*--fail-closed"
+        )
         counts = json.loads(self.call("check", "f", "--key", "a", "--json").stdout)
         self.assertEqual((counts["failed_open"], counts["absent"]), (1, 0))
-        for words in (("check", "f", "--key", "a", "--fail-closed"), ("add", "f", "--key", "a"),
-                      ("info", "f"), ("rebuild", "f"), ("create", "f", "--keys", "9")):
+        for words in (
+            ("check", "f", "--key", "a", "--fail-closed"),
+            ("add", "f", "--key", "a"),
+            ("info", "f"),
+            ("rebuild", "f"),
+            ("create", "f", "--keys", "9"),
+        ):
             self.fails(1, f"redis 127.0.0.1:{self.port}, key ", *words)
 
     def test_lost_bits(self):
@@ -308,8 +345,11 @@ class Shared(unittest.TestCase):
             type(self).redis = server
 
     def start(self, *words, **pipes):
-        return subprocess.Popen([TOOL, *words, "--port", str(self.port), "--timeout", "1m"],
-                                stdout=subprocess.PIPE, **pipes)
+        return subprocess.Popen(
+            [TOOL, *words, "--port", str(self.port), "--timeout", "1m"],
+            stdout=subprocess.PIPE,
+            **pipes,
+        )
 
     def wait_until(self, holds):
         for _ in range(10000):
@@ -322,9 +362,11 @@ class Shared(unittest.TestCase):
         self.done("create", "f", "--keys", "1000")
         self.done("add", "f", keys="old")
         before = self.redis.keys()
-        for words, what in ((("rebuild", "f"), signal.SIGINT),
-                            (("rebuild", "f"), signal.SIGTERM),
-                            (("rebuild", "f", "--settle", "1h"), signal.SIGHUP)):
+        for words, what in (
+            (("rebuild", "f"), signal.SIGINT),
+            (("rebuild", "f"), signal.SIGTERM),
+            (("rebuild", "f", "--settle", "1h"), signal.SIGHUP),
+        ):
             process = self.start(*words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
             self.wait_until(lambda: "{f}:rebuild" in self.redis.keys())
             process.send_signal(what)
@@ -369,8 +411,14 @@ class Shared(unittest.TestCase):
         for example in examples:
             for part in re.split(r"^\$ ", example, flags=re.MULTILINE)[1:]:
                 command, _, expected = part.partition("\n")
-                result = subprocess.run(["bash", "-c", command], cwd=self.folder, env=env,
-                                        capture_output=True, text=True, timeout=900)
+                result = subprocess.run(
+                    ["bash", "-c", command],
+                    cwd=self.folder,
+                    env=env,
+                    capture_output=True,
+                    text=True,
+                    timeout=900,
+                )
                 self.assertEqual((result.stdout, result.stderr), (expected, ""), command)
                 commands += 1
         self.assertGreater(commands, 8)

@@ -30,8 +30,20 @@ class Guard:
     def __init__(self, redis, store, *options):
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            [GUARD, "--store", store, "--redis-port", str(redis.port), "--redis-timeout", "60000", *options],
-            stdout=subprocess.PIPE, stderr=self.errors, text=True)
+            [
+                GUARD,
+                "--store",
+                store,
+                "--redis-port",
+                str(redis.port),
+                "--redis-timeout",
+                "60000",
+                *options,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+        )
         line = self.process.stdout.readline()
         if not line.startswith("listening on 127.0.0.1:"):
             raise RuntimeError(line + self.said())
@@ -180,8 +192,13 @@ class Test(unittest.TestCase):
             self.assertRegex(guard.ask(line), "^ERROR use PUT", line)
         self.assertEqual(guard.ask("QUIT"), "")
         guard.end()
-        for options in (["--port", "x"], ["--port"], ["--nonsense", "1"],
-                        ["--scheme", "nonsense"], ["--rebuild-every", "0"]):
+        for options in (
+            ["--port", "x"],
+            ["--port"],
+            ["--nonsense", "1"],
+            ["--scheme", "nonsense"],
+            ["--rebuild-every", "0"],
+        ):
             result = subprocess.run([GUARD, *options], capture_output=True, text=True)
             self.assertEqual(result.returncode, 2, options)
             self.assertNotEqual(result.stderr, "")
@@ -199,8 +216,10 @@ class Test(unittest.TestCase):
         words = [*client, "127.0.0.1", str(self.redis.port), "shared"]
         keys = ["id:a", "id:caf\u00e9", "id:b", "id:" + "x" * 40]
         answers = ["may match", "may match", "absent", "absent"]
-        self.assertEqual(self.client(*words, "check", *keys),
-                         [f"{answer} {key}" for answer, key in zip(answers, keys)])
+        self.assertEqual(
+            self.client(*words, "check", *keys),
+            [f"{answer} {key}" for answer, key in zip(answers, keys)],
+        )
         # The guard does not know keys that another process has added, so it
         # looks for them in the store.
         self.assertEqual(self.client(*words, "add", "id:b", keys[3]), ["added 2"])
@@ -211,8 +230,9 @@ class Test(unittest.TestCase):
         guard.end()
         # The bits are lost: no key is refused.
         self.redis.run("DEL", "shared")
-        self.assertEqual(self.client(*words, "check", "id:b", "id:no"),
-                         ["may match id:b", "may match id:no"])
+        self.assertEqual(
+            self.client(*words, "check", "id:b", "id:no"), ["may match id:b", "may match id:no"]
+        )
 
     @unittest.skipUnless(shutil.which("java") and os.path.exists(GUAVA), "no Java with Guava")
     def test_java(self):
@@ -226,13 +246,29 @@ class Test(unittest.TestCase):
         words = ["127.0.0.1", port, "shared"]
         self.client(TOOL, "create", "shared", "--scheme", "php-named-hashes", "--port", port)
         self.client(TOOL, "add", "shared", "--key", "a", "--key", "caf\u00e9", "--port", port)
-        self.assertEqual(self.client(*client, *words, "check", "a", "caf\u00e9", "b"),
-                         ["may match a", "may match caf\u00e9", "absent b"])
+        self.assertEqual(
+            self.client(*client, *words, "check", "a", "caf\u00e9", "b"),
+            ["may match a", "may match caf\u00e9", "absent b"],
+        )
         self.assertEqual(self.client(*client, *words, "add", "b", "x" * 100), ["added 2"])
         self.assertEqual(
-            self.client(TOOL, "check", "shared", "--key", "b", "--key", "x" * 100,
-                        "--key", "c", "--only", "may-match", "--port", port),
-            ["b", "x" * 100])
+            self.client(
+                TOOL,
+                "check",
+                "shared",
+                "--key",
+                "b",
+                "--key",
+                "x" * 100,
+                "--key",
+                "c",
+                "--only",
+                "may-match",
+                "--port",
+                port,
+            ),
+            ["b", "x" * 100],
+        )
         self.redis.run("DEL", "shared")
         self.assertEqual(self.client(*client, *words, "check", "no"), ["may match no"])
 
@@ -240,10 +276,17 @@ class Test(unittest.TestCase):
     def test_go(self):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "go_client")
-            environment = {**os.environ, "GOCACHE": os.path.join(folder, "cache"),
-                           "GOFLAGS": "-mod=mod", "GO111MODULE": "off"}
-            subprocess.run(["go", "build", "-o", program, str(CLIENTS / "go_client.go")],
-                           env=environment, check=True)
+            environment = {
+                **os.environ,
+                "GOCACHE": os.path.join(folder, "cache"),
+                "GOFLAGS": "-mod=mod",
+                "GO111MODULE": "off",
+            }
+            subprocess.run(
+                ["go", "build", "-o", program, str(CLIENTS / "go_client.go")],
+                env=environment,
+                check=True,
+            )
             self.share("go-murmur3", program)
 
 
