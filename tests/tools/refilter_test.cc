@@ -579,6 +579,20 @@ TEST_F(Refilter, FilterMemoryAndHintOfUniformKeys) {
   EXPECT_GT(filter_bytes, 5500u);
 }
 
+// The policy that the database was last opened with has a total: tables get
+// filters as large as what they replace, not those of min_bits_per_key.
+TEST_F(Refilter, PolicyWithATotal) {
+  Load(MakeOptions("bloomfilter:10"));
+  testing::Open(MakeOptions("id=deltabloom;allocation=levels;layout=compact;"
+                            "filter_memory=1MiB",
+                            [](auto* options, auto*) {
+                              options->listeners.push_back(
+                                  NewRocksDBFilterListener());
+                            }),
+                path_);
+  EXPECT_EQ(Summary("").at("replaced"), 3);
+}
+
 // An incremental backup recognises a table by its session and size, and keeps
 // the old filter: every key is found.
 TEST_F(Refilter, IncrementalBackupKeepsTheOldFilter) {

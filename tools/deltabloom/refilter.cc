@@ -53,6 +53,7 @@ std::string ParseFilter(const std::string& text,
 // their sizes, so fewer bits would save nothing.
 internal::PolicyOptions AsManyBitsAsFit(internal::PolicyOptions policy) {
   policy.bits_per_key = 1000;
+  policy.filter_memory = 0;  // it would replace bits_per_key
   policy.false_positive_rate = 0;
   policy.allocation = RocksDBAllocation::kUniform;
   if (policy.layout == Layout::kAuto) policy.layout = Layout::kCompact;
