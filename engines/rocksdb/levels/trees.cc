@@ -75,6 +75,8 @@ std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family) {
   return table;
 }
 
+void DropAnnouncement() { announced.reset(); }
+
 LimitsByFamily ParseLimits(std::string_view options) {
   LimitsByFamily all;
   ForEachOption(options, [&](const OptionsLine& line) {
@@ -344,7 +346,7 @@ class TreeListener final : public rocksdb::EventListener {
   }
 
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
-    TakeAnnouncement({});  // which another kind of policy has left
+    DropAnnouncement();  // a policy of another kind has not taken it
     WithoutThrowing([&] {
       const auto trees = FindTrees(info.db_name);
       const uint64_t file = FileNumber(info.file_path);

@@ -97,6 +97,7 @@ struct TableAnnouncement {
 void AnnounceTable(TableAnnouncement table);
 // Removes it, and returns it if it is for this column family.
 std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family);
+void DropAnnouncement();
 
 // A listener, without a state of its own: any number may listen to a database.
 // Nothing throws into RocksDB. Throws std::bad_alloc.

@@ -104,7 +104,8 @@ struct LiveOptions {
 
   // RocksDB reads an OPTIONS file again before the file replaces an older one,
   // and compares the policies and their texts. The text of a policy with an
-  // error differs from all others by spaces, which RocksDB drops when it reads.
+  // error encodes `this` as blanks, so that the comparison fails; RocksDB drops
+  // blanks when it reads the text.
   std::string Print(const PolicyOption& option) const {
     std::string text = option.print(Get());
     if (error.empty()) return text;

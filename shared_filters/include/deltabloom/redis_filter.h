@@ -342,8 +342,8 @@ class DELTABLOOM_EXPORT RedisFilter {
 
   // After a restart or a failover of Redis, which may lose acknowledged keys,
   // checks answer "may match" with kUnverified. Call this if none is lost (a
-  // planned restart), or rebuild. Then no client may reach a former master that
-  // still runs as one: it does not know of keys that are added here. A
+  // planned restart), or rebuild. First make sure that no client can reach a
+  // former master that still runs as one: it lacks keys that are added here. A
   // `durable` filter loses that property on a server that replicas can copy.
   RedisStatus Confirm();
 
