@@ -1,5 +1,5 @@
-# What every target of ours shares: warnings, sanitizers, and the functions
-# that declare targets.
+# Settings that all targets of Deltabloom share (warnings, sanitizers), and the
+# functions that declare targets.
 
 add_library(deltabloom_build_flags INTERFACE)
 target_compile_options(deltabloom_build_flags INTERFACE
@@ -18,8 +18,8 @@ if(DELTABLOOM_FUZZ)
   target_link_options(deltabloom_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# With DELTABLOOM_COVERAGE, counts what runs of a target's code. Tests are not
-# counted: they compile and run as ever.
+# DELTABLOOM_COVERAGE counts which lines of a target's code run. The code of
+# tests is not counted.
 if(DELTABLOOM_COVERAGE)
   target_link_options(deltabloom_build_flags INTERFACE --coverage)
 endif()
@@ -43,7 +43,7 @@ function(deltabloom_headers name)
   endif()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/nothing.cc CONTENT "")
   add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/nothing.cc)
-  # As code of programs is compiled.
+  # Precompiled headers must have the options of the programs that use them.
   target_compile_options(${name} PRIVATE -fPIE ${arg_OPTIONS})
   target_link_libraries(${name} PRIVATE deltabloom_build_flags ${arg_LIBRARIES})
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})

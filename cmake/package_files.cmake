@@ -42,7 +42,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     file(COPY ${CPACK_DELTABLOOM_SOURCE}/shared_filters/README.md
       ${CPACK_DELTABLOOM_SOURCE}/shared_filters/docs DESTINATION ${documents})
   endif()
-  # As dpkg has it, whatever the umask.
+  # Files have the permissions that dpkg expects, whatever the umask.
   file(CHMOD_RECURSE ${documents}
     FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ
     DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE

@@ -15,7 +15,8 @@ macro(deltabloom_probe_rocksdb missing)
   if(NOT deltabloom_rocksdb)
     list(APPEND ${missing} "RocksDB from 7.0.3 on (librocksdb-dev)")
   elseif(BUILD_SHARED_LIBS AND NOT deltabloom_rocksdb MATCHES "-shared$")
-    # Or it would hold a RocksDB of its own.
+    # If RocksDB were static, the shared library would hold a RocksDB of its
+    # own.
     list(APPEND ${missing} "a shared RocksDB, or BUILD_SHARED_LIBS=OFF")
   else()
     message(STATUS "RocksDB ${deltabloom_rocksdb_version}: ${deltabloom_rocksdb} from ${deltabloom_rocksdb_from}")
@@ -65,7 +66,7 @@ macro(deltabloom_probe_tools missing)
   if(NOT DELTABLOOM_XXHASH_INCLUDE_DIR)
     list(APPEND ${missing} "xxHash (libxxhash-dev)")
   endif()
-  # Of the data blocks of RocksDB.
+  # These libraries decompress the data blocks of RocksDB.
   set(DELTABLOOM_COMPRESSION_LIBRARIES "")
   if(DELTABLOOM_ROCKSDB)
     foreach(library bz2:libbz2-dev lz4:liblz4-dev z:zlib1g-dev zstd:libzstd-dev)
@@ -131,7 +132,7 @@ macro(deltabloom_part name default description)
   list(APPEND deltabloom_parts "${description}|${part_state}")
 endmacro()
 
-# What will be built, and what not and why: at the end of configuring.
+# Prints at the end of configuring what will be built, and what not and why.
 function(deltabloom_summary)
   message(STATUS "Deltabloom ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}:")
   foreach(part "the core|yes" ${deltabloom_parts})

@@ -54,7 +54,8 @@ deltabloom_headers(deltabloom_test_headers
   OPTIONS ${deltabloom_test_options}
   HEADERS ${test_headers}
   LIBRARIES GTest::gtest_main)
-# Without RTTI like the engine, whose classes tests derive from.
+# Tests are compiled without RTTI, like the engine, from whose classes they
+# derive.
 if(DELTABLOOM_ROCKSDB)
   set(json_header $<$<BOOL:${DELTABLOOM_TOOLS}>:<nlohmann/json.hpp$<ANGLE-R>>)
   deltabloom_headers(deltabloom_rocksdb_test_headers

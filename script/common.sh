@@ -19,8 +19,8 @@ help_with() {
   exit 0
 }
 
-# The same for a program in Python, which needs no build: runs FILE for --help
-# and --list. A system without Python prints the head of the script.
+# Does the same for a program in Python, which needs no build: runs FILE for
+# --help and --list. A system without Python prints the head of the script.
 #
 #   help_of_python FILE "$@"
 help_of_python() {
@@ -72,7 +72,7 @@ with_progress() {
   shift 2
   show_progress "$what" "$log" &
   watcher=$!
-  # In the foreground, so that an interrupt reaches it.
+  # The command runs in the foreground, so that an interrupt reaches it.
   "$@" >>"$log" 2>&1 </dev/null || code=$?
   kill "$watcher" 2>/dev/null || true
   wait "$watcher" 2>/dev/null || true

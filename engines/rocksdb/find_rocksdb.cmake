@@ -37,7 +37,8 @@ if(NOT deltabloom_rocksdb)
   endif()
   find_package(RocksDB CONFIG QUIET ${deltabloom_rocksdb_where})
   deltabloom_take_rocksdb("${deltabloom_rocksdb_place}" RocksDB::<kind>)
-  # All of them, or another find_package(RocksDB) would find half of a set.
+  # All targets become global, or another find_package(RocksDB) would find half
+  # of a set.
   foreach(deltabloom_name RocksDB::rocksdb RocksDB::rocksdb-shared)
     if(TARGET ${deltabloom_name})
       set_target_properties(${deltabloom_name} PROPERTIES IMPORTED_GLOBAL TRUE)
@@ -45,8 +46,8 @@ if(NOT deltabloom_rocksdb)
   endforeach()
 endif()
 
-# Without a CMake package: headers and library, and from pkg-config what a static
-# library needs.
+# If there is no CMake package, headers and library are searched, and pkg-config
+# says what a static library needs.
 if(NOT deltabloom_rocksdb)
   set(deltabloom_saved_path "$ENV{PKG_CONFIG_PATH}")
   if(DELTABLOOM_ROCKSDB_PREFIX)
@@ -121,10 +122,10 @@ string(REGEX MATCH "^[0-9]+\\.[0-9]+" deltabloom_rocksdb_minor ${deltabloom_rock
 if(DELTABLOOM_ROCKSDB_UNTESTED)
   target_compile_definitions(${deltabloom_rocksdb} INTERFACE DELTABLOOM_ROCKSDB_UNTESTED)
 endif()
-# As RocksDB itself is built.
+# RocksDB itself is built as C++20 from this version on.
 if(deltabloom_rocksdb_version VERSION_GREATER_EQUAL 10.7)
   target_compile_features(${deltabloom_rocksdb} INTERFACE cxx_std_20)
-  # In C++20 gcc 12 warns of its own strings (gcc bug 105651).
+  # gcc 12 warns of its own strings in C++20 (gcc bug 105651).
   target_compile_options(${deltabloom_rocksdb} INTERFACE
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 endif()

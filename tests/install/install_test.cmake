@@ -97,7 +97,7 @@ function(check_consumers kind)
       message(FATAL_ERROR "${package}.pc names a library's path: ${output}")
     endif()
     separate_arguments(flags UNIX_COMMAND "${output}")
-    # As a program that has neither exceptions nor RTTI.
+    # The program has neither exceptions nor RTTI.
     string(TOUPPER ${component} macro)
     run(${CXX} -std=c++17 -fno-exceptions -fno-rtti -D${macro}
       ${SOURCE}/tests/install/consumer/use.cc
@@ -240,7 +240,7 @@ endforeach()
 check_headers("${WORK}/in a prefix/shared")
 check_exports("${WORK}/in a prefix/shared")
 
-# What is installed can be removed: of the last prefix, not a file stays.
+# After uninstalling, no file of the last prefix may stay.
 run(${CMAKE_COMMAND} --build ${WORK}/build --target uninstall)
 file(GLOB_RECURSE left "${WORK}/in a prefix/shared/*")
 if(left OR EXISTS "${WORK}/in a prefix/shared/include/deltabloom")
@@ -252,7 +252,8 @@ if(result EQUAL 0 OR NOT output MATCHES "Nothing was installed")
   message(FATAL_ERROR "uninstalling twice: ${output}")
 endif()
 
-# The same build as packages. That of development has static libraries as well.
+# The same build makes packages. The one for development has static libraries as
+# well.
 find_program(dpkg_shlibdeps dpkg-shlibdeps)
 if(dpkg_shlibdeps)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DDELTABLOOM_PACKAGES=ON)

@@ -32,7 +32,7 @@ foreach(package RocksDB CLI11 nlohmann_json PkgConfig GTest)
 endforeach()
 list(APPEND hide -DCMAKE_IGNORE_PATH=/usr/include)
 
-# Only a compiler: the core and what needs nothing else.
+# With only a compiler, the core is built, and all that needs nothing else.
 configure(success ${SOURCE} ${hide} -DDELTABLOOM_TESTS=AUTO -DDELTABLOOM_DB_BENCH_EXT=AUTO)
 expect("the core .......................................... yes")
 expect("filters shared with other languages and threads ... yes")
@@ -49,13 +49,13 @@ expect("DELTABLOOM_ROCKSDB (the RocksDB policy and its plugin) needs RocksDB fro
 configure(failure ${SOURCE} ${hide} -DDELTABLOOM_REDIS=ON -DDELTABLOOM_SHARED_FILTERS=OFF)
 expect("DELTABLOOM_REDIS (shared filters in Redis) needs DELTABLOOM_SHARED_FILTERS")
 
-# What is switched off is off.
+# A part that is switched off is not built.
 configure(success ${SOURCE} -DDELTABLOOM_TOOLS=OFF)
 expect("the command deltabloom ............................ no: DELTABLOOM_TOOLS=OFF")
 expect("measuring programs ................................ no: DELTABLOOM_DB_BENCH_EXT=OFF")
 expect("tests ............................................. no: DELTABLOOM_TESTS=OFF")
 
-# In another project's build.
+# Deltabloom is a part of another project's build.
 set(parent ${SOURCE}/tests/install/parent -DDELTABLOOM=${SOURCE})
 configure(success ${parent} "-DCOMPONENTS=deltabloom::core;deltabloom::shared")
 configure(failure ${parent} -DCOMPONENTS=deltabloom::rocksdb)

@@ -33,7 +33,7 @@ deltabloom estimate --keys 1G >/dev/null
 ls /usr/share/man/man1/deltabloom.1.gz /usr/share/bash-completion/completions/deltabloom
 ls /usr/share/doc/deltabloom-tools/docs/operations.md
 
-# Nothing of ours stays.
+# No file of the packages may stay after they are removed.
 packages=$(for file in /all-packages/*.deb; do dpkg-deb -f "$file" Package; done)
 apt-get purge -y $packages
 left=$(find /usr /etc /var/lib -iname '*deltabloom*' ! -path '/var/lib/dpkg/*')

@@ -60,9 +60,10 @@ choose() {
       local sanitize='-O1 -g1 -fsanitize=memory -fno-sanitize-recover=all -fno-omit-frame-pointer'
       # CMake passes what is in quotes to a shell.
       flags="$sanitize -include '$top/tests/portability/instantiate.h'"
-      # What fills in for the parts of libstdc++ that are not instrumented; it
-      # must come ahead of them, and so must they be linked statically. Three
-      # tests have an operator new of their own, as the sanitizer has.
+      # This object fills in for the parts of libstdc++ that are not
+      # instrumented. It must come ahead of them, so they must be linked
+      # statically. Three tests have an operator new of their own, as the
+      # sanitizer has.
       standard_library=$folder/msan-$(cksum <tests/portability/standard_library.cc | cut -d ' ' -f 1).o
       local link="'$standard_library' -static-libstdc++ -Wl,-z,muldefs" wrapped
       for wrapped in $(sed -n 's/^[a-z_:]\+ __real_\([^(]*\)(.*/\1/p' tests/portability/standard_library.cc); do
