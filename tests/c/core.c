@@ -243,7 +243,7 @@ int main(void) {
   CheckOutOfMemory();
   CheckRanges();
 
-  /* Any bytes are a filter; these match all. */
+  /* Any bytes are a filter. These match every key. */
   deltabloom_filter_t* const filter =
       deltabloom_filter_create("\xff\xff\xff", 3, "leveldb", NULL);
   CHECK(deltabloom_filter_may_match(filter, "k", 1) == 1);

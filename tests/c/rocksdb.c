@@ -247,7 +247,7 @@ static void CheckRanges(const char* path) {
   CHECK(KeysOf(SCAN(NULL, "000100", "000200")) == 5);
   rocksdb_readoptions_destroy(read);
 
-  /* As the family is filled the snapshot sees nothing. */
+  /* The snapshot is older than the keys of the family, so it sees none. */
   rocksdb_column_family_handle_t* const family =
       rocksdb_create_column_family(db, options, "other", &error);
   CheckNoError(error);

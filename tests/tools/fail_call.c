@@ -19,7 +19,7 @@
 
 static long calls;
 
-/* Whether this call is the one that fails. */
+/* Returns whether this call is the one that fails. */
 static int Fails(const char* name) {
   static long wanted = -1;
   if (wanted < 0) {

@@ -46,6 +46,8 @@ int LevelsFor(double bytes, const TreeOptions& options) {
 
 // One filter of `keys` keys that RocksDB writes.
 LevelFilters RocksDBBloom(double keys, double bits) {
+  // Bytes of a cache line, of a filter's trailer, and of a key's hash while the
+  // filter is built.
   constexpr double kLine = 64;
   constexpr double kTrailer = 5;
   constexpr double kHashBytes = 8;

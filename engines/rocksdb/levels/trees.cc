@@ -262,7 +262,8 @@ class TreeListener final : public rocksdb::EventListener {
   void OnFlushBegin(DB* db, const rocksdb::FlushJobInfo& info) override {
     WithoutThrowing([&] {
       Update(db, info.cf_name);
-      // Without a handle RocksDB says it of all column families together.
+      // RocksDB gives the number of a column family only for a handle, which is
+      // not known here. So this is the number of all of them together.
       uint64_t keys = 0;
       db->GetAggregatedIntProperty(DB::Properties::kNumEntriesImmMemTables,
                                    &keys);

@@ -9,7 +9,7 @@ require __DIR__ . '/../../examples/guard_a_store/php_client.php';
 $keys = ['', 'a', 'A', 'ab', 'abc', 'foobar', 'Hello, World', '0123456789', 'user0000012345',
     "\x00", "\x80", "\xff\x80\x00", str_repeat("\xff", 9), str_repeat("\xff", 16),
     str_repeat("\xff", 300), 'https://example.org/a/rather/long/path?with=query&and=more'];
-// The same keys every time, of 1 to 64 bytes.
+// The keys are the same every time; they have 1 to 64 bytes.
 mt_srand(16);
 for ($size = 1; $size <= 64; ++$size) {
     $bytes = array_map(fn () => chr(mt_rand(0, 255)), range(1, $size));
