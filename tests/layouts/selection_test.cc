@@ -33,10 +33,13 @@ TEST(LayoutSelection, NamesGoThereAndBack) {
 }
 
 TEST(LayoutSelection, AutoIsLocalAtLevelZeroElseCompact) {
-  for (int level = internal::kNoLevel; level < 300; ++level) {
+  for (const auto& [level, layout] :
+       {std::pair(internal::kNoLevel, Layout::kCompact),
+        std::pair(0, Layout::kLocal), std::pair(1, Layout::kCompact),
+        std::pair(6, Layout::kCompact), std::pair(299, Layout::kCompact)}) {
     const LayoutRow* row = FindLayout(Layout::kAuto, Hash::kMurmurHash2, level);
     ASSERT_NE(row, nullptr);
-    EXPECT_EQ(row->layout, level == 0 ? Layout::kLocal : Layout::kCompact);
+    EXPECT_EQ(row->layout, layout) << level;
     for (; row != nullptr; row = row->fallback) {
       EXPECT_EQ(row->hash_size, sizeof(uint64_t));  // so never classic
     }

@@ -87,8 +87,8 @@ TEST_P(BuilderTest, OneObjectFinishesManyPartitions) {
       EXPECT_EQ(filter.size(), kFraming);
       EXPECT_EQ(MatchesOf(filter, {"key", ""}), 0);
     }
-    // 1 % expected.
-    EXPECT_LE(FalsePositives(filter, begin, begin + size), size / 20 + 1);
+    // 1 % is expected, with a standard deviation of 7 among 5,000 keys.
+    EXPECT_LE(FalsePositives(filter, begin, begin + size), size / 60 + 3);
     // The keys of earlier filters must be gone.
     EXPECT_LE(MatchesOf(filter, Keys(0, begin)), begin / 20);
     begin += size;
@@ -186,10 +186,10 @@ TEST_P(BuilderTest, EstimatedRateFallsWithBytes) {
   EXPECT_LT(builder.EstimatedFpRate(1000, 1000000), 0.001);
 }
 
-// All builders of a policy give one warning. Its number of keys is documented.
+// All builders of a policy give one warning, of more keys than docs/guide.md
+// says (20 million; fewer here).
 TEST(BuilderWarningTest, ManyKeysOfClassic) {
   LayoutRow classic = *internal::FindLayoutOfName("classic");
-  EXPECT_EQ(classic.many_keys, 20'000'000u);
   classic.many_keys = 50;
   LineLogger log;
   BuilderSettings settings;
