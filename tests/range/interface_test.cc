@@ -46,7 +46,7 @@ TEST(RangeFilter, LearnsFromSamples) {
   EXPECT_EQ(filter.Describe().substr(0, 21), "learned prefixes: 8 (");
 }
 
-TEST(RangeFilter, PrefixesByHand) {
+TEST(RangeFilter, PrefixesAsText) {
   // Each text with its normalised form; null if it is not valid.
   const std::pair<std::string, const char*> texts[] = {
       {"", ""},
@@ -97,9 +97,11 @@ TEST(RangeFilter, PrefixesByHand) {
     }
     EXPECT_EQ(again, written);
   }
+}
 
-  // Integers, which would be stored as numbers, and a sample that would
-  // choose another prefix.
+// The keys are integers, which would be stored as numbers, and the sample would
+// choose another prefix.
+TEST(RangeFilter, PrefixesByHandComeBeforeNumbersAndSamples) {
   RangeFilterOptions options;
   options.bits_per_key = 12;
   options.range_prefixes = "6,7";

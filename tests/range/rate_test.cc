@@ -54,73 +54,98 @@ TEST(UniformKeys, NoMoreThanTheBound) {
 // bits per key, on average over the levels. There are three: by keys alone,
 // with a sample of the kind, and with a sample of another kind of scans of the
 // same keys.
-class Scans : public testing::TestWithParam<Workload> {};
+class Scans : public testing::TestWithParam<Workload> {
+ protected:
+  static constexpr size_t kKeys = 10'000;
+  static constexpr size_t kScans = 2000;
+  static constexpr size_t kSamples = 256;
+  static constexpr double kBits = 8;  // the default of RocksDBRangeOptions
 
-TEST_P(Scans, FewPass) {
-  constexpr size_t kKeys = 10'000;
-  constexpr int kScans = 2000;
-  constexpr int kSamples = 256;
-  constexpr double kBits = 8;  // per key: the default of RocksDBRangeOptions
-  const size_t levels = std::size(kLevels);
-  std::vector<int> alone, learned, drifted;
-  std::vector<const char*> names;
-  std::string described;
-  for (const Density& level : kLevels) {
+  // The scans of one kind that pass, over all levels.
+  struct Passed {
+    size_t by_keys = 0, learned = 0, drifted = 0;
+  };
+
+  // Empty scans of one kind, and the filter that learned other ones.
+  struct Kind {
+    std::vector<Bounds> scans;
+    std::string part;
+  };
+
+  static Kind MakeKind(const Table& table, const KeySet& keys,
+                       const ScanKind& of, Random* random) {
+    Kind kind;
+    Samples samples;
+    for (size_t n = 0; n < kScans + kSamples; ++n) {
+      const Bounds scan = table.DrawEmpty(of, random);
+      if (!(scan.first < scan.second)) {
+        ADD_FAILURE() << "too few empty scans of kind " << of.name;
+        break;
+      }
+      if (n < kSamples) {
+        samples.push_back(scan);
+      } else {
+        kind.scans.push_back(scan);
+      }
+    }
+    kind.part = PartOf(keys, kBits, samples);
+    return kind;
+  }
+
+  static size_t Passing(const std::string& part,
+                        const std::vector<Bounds>& scans) {
+    const internal::RangePart range(part);
+    return static_cast<size_t>(
+        std::count_if(scans.begin(), scans.end(), [&](const Bounds& scan) {
+          return range.MayMatch(scan.first, scan.second);
+        }));
+  }
+
+  // Adds the scans of one level.
+  void CountLevel(const Density& level) {
     Random random(SeedOr(9));
     const Table table = GetParam().Make(kKeys, level, &random);
     const KeySet keys(table.keys.begin(), table.keys.end());
-    const size_t kinds = table.kinds.size();
-    alone.resize(kinds);
-    learned.resize(kinds);
-    drifted.resize(kinds);
-    std::vector<std::vector<Bounds>> scans(kinds);
-    std::vector<std::string> parts;
     const std::string by_keys = PartOf(keys, kBits);
-    described += std::string("\n") + level.name +
-                 ", by keys: " + internal::RangePart(by_keys).Describe();
-    for (size_t i = 0; i < kinds; ++i) {
-      Samples samples;
-      for (int n = 0; n < kScans + kSamples; ++n) {
-        const Bounds scan = table.DrawEmpty(table.kinds[i], &random);
-        ASSERT_LT(scan.first, scan.second) << table.kinds[i].name;
-        if (n < kSamples) {
-          samples.push_back(scan);
-        } else {
-          scans[i].push_back(scan);
-        }
-      }
-      parts.push_back(PartOf(keys, kBits, samples));
-      described += std::string("\n  ") + table.kinds[i].name + ": " +
-                   internal::RangePart(parts.back()).Describe();
+    described_ += std::string("\n") + level.name +
+                  ", by keys: " + internal::RangePart(by_keys).Describe();
+    std::vector<Kind> kinds;
+    for (const ScanKind& of : table.kinds) {
+      kinds.push_back(MakeKind(table, keys, of, &random));
+      described_ += std::string("\n  ") + of.name + ": " +
+                    internal::RangePart(kinds.back().part).Describe();
     }
-    const auto passing = [&](const std::string& part, size_t kind) {
-      const internal::RangePart range(part);
-      return static_cast<int>(std::count_if(
-          scans[kind].begin(), scans[kind].end(), [&](const Bounds& scan) {
-            return range.MayMatch(scan.first, scan.second);
-          }));
-    };
-    for (size_t i = 0; i < kinds; ++i) {
-      alone[i] += passing(by_keys, i);
-      learned[i] += passing(parts[i], i);
-      int most = 0;
-      for (size_t j = 0; j < kinds; ++j) {
-        if (j != i) most = std::max(most, passing(parts[j], i));
+    passed_.resize(kinds.size());
+    names_.clear();
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      names_.push_back(table.kinds[i].name);
+      passed_[i].by_keys += Passing(by_keys, kinds[i].scans);
+      passed_[i].learned += Passing(kinds[i].part, kinds[i].scans);
+      size_t most = 0;
+      for (size_t j = 0; j < kinds.size(); ++j) {
+        if (j != i)
+          most = std::max(most, Passing(kinds[j].part, kinds[i].scans));
       }
-      drifted[i] += most;
-      names.push_back(table.kinds[i].name);
+      passed_[i].drifted += most;
     }
   }
-  const auto percent = [&](int passed) {
-    return 100.0 * passed / kScans / static_cast<double>(levels);
+
+  std::vector<Passed> passed_;  // by kind
+  std::vector<const char*> names_;
+  std::string described_;
+};
+
+TEST_P(Scans, FewPass) {
+  for (const Density& level : kLevels) CountLevel(level);
+  const auto percent = [](size_t passed) {
+    return 100 * static_cast<double>(passed) /
+           static_cast<double>(kScans * std::size(kLevels));
   };
-  for (size_t i = 0; i < alone.size(); ++i) {
-    EXPECT_LE(percent(alone[i]), GetParam().most.by_keys)
-        << names[i] << described;
-    EXPECT_LE(percent(learned[i]), GetParam().most.learned)
-        << names[i] << described;
-    EXPECT_LE(percent(drifted[i]), GetParam().most.drifted)
-        << names[i] << described;
+  for (size_t i = 0; i < passed_.size(); ++i) {
+    SCOPED_TRACE(names_[i] + described_);
+    EXPECT_LE(percent(passed_[i].by_keys), GetParam().most.by_keys);
+    EXPECT_LE(percent(passed_[i].learned), GetParam().most.learned);
+    EXPECT_LE(percent(passed_[i].drifted), GetParam().most.drifted);
   }
 }
 
