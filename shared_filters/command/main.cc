@@ -18,8 +18,9 @@ The password is read from the environment variable )" +
       R"( or from --password-file, never from the command line, which other users
 of the machine can read.
 
-README.md of the folder shared_filters says which scheme to take, docs/guide.md
-there what a restart of Redis can lose, and docs/format.md defines every bit.)";
+In the folder shared_filters, docs/guide.md says which scheme to take,
+docs/operations.md what a restart of Redis can lose, and docs/format.md defines
+every bit.)";
   return Main(about,
               {CreateCommand(), AddCommand(), CheckCommand(), RebuildCommand(),
                InfoCommand(), ConfirmCommand(), MoveCommand(), ExportCommand(),

@@ -23,8 +23,8 @@ namespace local = internal::local;
 // of that layout.
 constexpr uint64_t kLocalBlockBits = local::kBlockSize * 8;
 
-// Are the bits of one round set? With one branch, after four probes: half of
-// the bits are set, so a branch for each would be mispredicted.
+// True if all bits of one round are set. It branches once, after four probes:
+// half of the bits are set, so a branch for each would be mispredicted.
 bool TestLocalRound(const AtomicBits& bits, uint64_t block, uint64_t hash,
                     uint32_t round, uint32_t probes) {
   uint64_t all = 1;

@@ -217,7 +217,7 @@ bool GuavaFilter::MightContain(std::string_view key) const {
 uint64_t GuavaFilter::ApproximateElementCount() const {
   const auto bits = static_cast<double>(Bits());
   const auto set = static_cast<double>(rep_->bits.SetBits());
-  // In the order of Guava's operations, so that the last digits agree.
+  // The operations have Guava's order, so that the last digits agree.
   const double keys = -std::log1p(-(set / bits)) * bits / HashFunctions();
   return std::isfinite(keys) ? static_cast<uint64_t>(std::llround(keys))
                              : UINT64_MAX;

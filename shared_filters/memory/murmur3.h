@@ -110,7 +110,7 @@ class Divisor {
 // The bits of the schemes: `bits` is a number, or a Divisor, of at least 1.
 //
 // Guava's strategy MURMUR128_MITZ_32: probe 0 .. k-1 of the key with this hash.
-// In 32 bits, so no offset is beyond 2^31 - 1.
+// It is computed in 32 bits, so no offset is beyond 2^31 - 1.
 template <typename Bits>
 uint64_t GuavaMitz32Offset(const Murmur3Hash& hash, uint32_t probe,
                            const Bits& bits) {

@@ -56,8 +56,8 @@ bool IsTimeout(const redisContext& context) {
           errno == EINPROGRESS);
 }
 
-// Blocks SIGPIPE in this thread: OpenSSL and hiredis write without
-// MSG_NOSIGNAL.
+// Blocks SIGPIPE in this thread while it lives: OpenSSL and hiredis write
+// without MSG_NOSIGNAL. A SIGPIPE that comes meanwhile is dropped.
 class SigpipeBlocked {
  public:
   SigpipeBlocked() {
@@ -73,10 +73,13 @@ class SigpipeBlocked {
     if (!was_pending_) sigtimedwait(&sigpipe_, nullptr, &at_once);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
+  SigpipeBlocked(const SigpipeBlocked&) = delete;
+  SigpipeBlocked& operator=(const SigpipeBlocked&) = delete;
 
  private:
-  sigset_t sigpipe_, before_;
-  bool was_pending_;
+  sigset_t sigpipe_;
+  sigset_t before_;
+  bool was_pending_ = false;
 };
 
 void Convert(const redisReply& from, RedisReply* to) {

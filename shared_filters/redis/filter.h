@@ -1,7 +1,6 @@
 // The state of a RedisFilter.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,8 +9,20 @@
 #include "deltabloom/redis_filter.h"
 #include "shared_filters/redis/client.h"
 #include "shared_filters/redis/descriptor.h"
+#include "shared_filters/redis/verify.h"
 
 namespace deltabloom {
+
+namespace internal {
+
+// An invalid argument: what is wrong with it.
+RedisStatus Invalid(const std::string& name, const std::string& what);
+
+// Reads the descriptor of `name`, or of the filter that it was moved to.
+RedisStatus ReadDescriptor(Client& client, const std::string& name,
+                           Descriptor* descriptor);
+
+}  // namespace internal
 
 struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
   Rep(const RedisOptions& redis, std::string name,
@@ -50,24 +61,22 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
                                 "it was replaced several times meanwhile");
   }
 
-  // The identities by which descriptors were last found verified.
-  using Identities = std::map<std::string, std::string>;
-
-  // Checks the keys; without keys, checks that every shard is verified. Sets
-  // *is_news if an identity differs from *identities, which is updated: answers
-  // that were read before are worth nothing then.
+  // Looks up the keys in one pipeline. Without keys: is every shard verified?
+  // *identities is updated; *is_news is set if a shard is verified by another
+  // identity than it has there: what was read before is worth nothing then.
   RedisStatus CheckOnce(const internal::Descriptor& descriptor,
                         const std::string_view* keys, size_t n, bool* may_match,
-                        Identities* identities, bool* is_news);
-  // For a call that ended so.
+                        internal::Identities* identities, bool* is_news);
+  // Counts a call that ended with this status, and returns it.
   RedisStatus Count(RedisStatus status);
 
   const std::shared_ptr<internal::Client> client;
   const std::string opened_name;
 
-  mutable std::mutex mutex;
-  internal::DescriptorRef current;  // guarded, as are
-  Identities verified_by;
+  internal::Identities verified_by;
+
+  std::mutex mutex;
+  internal::DescriptorRef current;  // guarded by it
 };
 
 }  // namespace deltabloom

@@ -1,7 +1,8 @@
-// A Bloom filter in a Redis string, shared by processes in many languages:
-// docs/guide.md is its guide, docs/format.md defines
-// every key, field and bit. Needs Redis 6.0 or later, alone or as a cluster.
-// Link deltabloom::redis.
+// A Bloom filter in a Redis string, shared by processes in many languages. In
+// the folder shared_filters, docs/guide.md says how to use it,
+// docs/operations.md what can be lost, and docs/format.md defines every key,
+// field and bit. Needs Redis 6.0 or later, alone or as a cluster. Link
+// deltabloom::redis.
 #ifndef DELTABLOOM_REDIS_FILTER_H_
 #define DELTABLOOM_REDIS_FILTER_H_
 
@@ -197,11 +198,11 @@ struct DELTABLOOM_EXPORT RedisFilterInfo {
   uint64_t stored_bytes = 0;       // as Redis stores them, overheads aside
   uint64_t set_bits = 0;           // markers aside
   double occupancy = 0;            // set_bits / bits; above 0.5 it is overfull
-  double keys_estimate = 0;        // that explain the set bits
-  double false_positive_rate = 0;  // that they mean
+  double keys_estimate = 0;        // the number of keys that sets so many bits
+  double false_positive_rate = 0;  // of a filter with so many set bits
 };
 
-// Counted since the object exists.
+// Counts since the object was made.
 struct DELTABLOOM_EXPORT RedisFilterStatistics {
   uint64_t checks = 0;       // keys
   uint64_t absent = 0;       // of these, certainly not added
@@ -281,12 +282,13 @@ class DELTABLOOM_EXPORT RedisRebuild {
 // to 1 MiB each. Nothing but std::bad_alloc is thrown.
 class DELTABLOOM_EXPORT RedisFilter {
  public:
-  // Creates a filter. kExists if its name is taken.
+  // Creates a filter. Returns kExists if its name is taken.
   static RedisStatus Create(const RedisOptions& redis,
                             const RedisFilterOptions& options,
                             std::unique_ptr<RedisFilter>* filter);
 
-  // Opens a filter that Create made: all but its name is read from Redis.
+  // Opens a filter that Create made. Everything but its name is read from
+  // Redis.
   static RedisStatus Open(const RedisOptions& redis, const std::string& name,
                           std::unique_ptr<RedisFilter>* filter);
 
@@ -296,9 +298,9 @@ class DELTABLOOM_EXPORT RedisFilter {
                                 const std::string& name,
                                 std::unique_ptr<RedisFilter>* filter);
 
-  // A bitmap that programs in other languages fill; it need not exist yet. Its
-  // loss is detected only until another program writes to it, and a restart of
-  // Redis not at all. Writes nothing.
+  // Uses a bitmap that programs in other languages fill; it need not exist yet.
+  // Its loss is detected only until another program writes to it, and a restart
+  // of Redis not at all. Writes nothing.
   static RedisStatus Adopt(const RedisOptions& redis,
                            const RedisFilterOptions& options,
                            std::unique_ptr<RedisFilter>* filter);
@@ -323,15 +325,15 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisStatus Check(const std::string_view* keys, size_t n, bool* may_match);
 
   // OK: the bits are set, also in the bitmap of a running rebuild. After an
-  // error they may be set. *is_new: some bit was clear before, by the last of
-  // the tries that a cluster may need. One round trip.
+  // error they may be set. *is_new is true if some bit was clear before the
+  // last try: a cluster may need several. One round trip.
   RedisStatus Add(std::string_view key, bool* is_new = nullptr) {
     return Add(&key, 1, is_new);
   }
   RedisStatus Add(const std::string_view* keys, size_t n,
                   bool* is_new = nullptr);
 
-  // kMissing if the bits are lost; *info then lacks only the contents.
+  // Returns kMissing if the bits are lost; *info then lacks only the contents.
   RedisStatus Info(RedisFilterInfo* info);
 
   // Deletes every key of the filter. OK if there was none.
@@ -351,7 +353,8 @@ class DELTABLOOM_EXPORT RedisFilter {
   // `name`, which must hold every key, and deletes the bits of this one.
   RedisStatus MoveTo(const std::string& name);
 
-  // The bits in the form of AddBits, with markers that are bits (local).
+  // Reads all bits in the form that AddBits takes. Those of `local` include its
+  // markers.
   RedisStatus ReadBits(std::string* bits);
 
   RedisFilterStatistics Statistics() const;

@@ -1,5 +1,6 @@
-// Any bytes as a filter of Guava's, as a Redis bitmap and as text: refused with
-// one line that says why, or a filter that writes the same bytes again.
+// Reads any bytes as a filter of Guava's, as a Redis bitmap and as text: they
+// are refused with one line that says why, or give a filter that writes the
+// same bytes again.
 //
 // Input: the bytes.
 #include "deltabloom/go_murmur3_filter.h"

@@ -158,7 +158,7 @@ TEST_F(FilterTest, ExistingNamesAreLeftAlone) {
   expect_exists(Small());
   Run({"SETBIT", "theirs", "5", "1"});
   expect_exists(Small("theirs"));
-  // In shards: nothing of the attempt stays.
+  // Nothing stays of an attempt in shards.
   RedisFilterOptions sharded = Sized("sharded", "local", 0);
   sharded.bits = 512 * 4;
   sharded.probes = 5;

@@ -211,8 +211,8 @@ TEST_F(RebuildTest, VerifiesTheUpload) {
   EXPECT_EQ(Run({"DBSIZE"}), "2");
 }
 
-// In the upload to a filter of ours or an adopted one, and in the wait before
-// the first key.
+// A rebuild can be cancelled in the upload, to a filter of ours or an adopted
+// one, and in the wait before the first key.
 TEST_F(RebuildTest, CanBeCancelled) {
   RedisFilterOptions options = Sized("f", "go-murmur3", 0);
   options.bits = 100000;
