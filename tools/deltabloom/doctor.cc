@@ -313,6 +313,16 @@ class Doctor {
                          std::to_string(key.level);
       }
     }
+    FiltersExceedMemory(all);
+    FiltersExceedData(families);
+    for (const auto& [which, group] : without) {
+      WithoutFilter(which.first, group, levels[which], which.second);
+    }
+    for (const auto& [name, filters] : unused) NotQueried(name, filters);
+    MatchMostKeys(weak);
+  }
+
+  void FiltersExceedMemory(const TableGroup& all) {
     if (all.filter_bytes > filter_memory_) {
       Add(Severity::kNote, "filters_exceed_memory",
           database_->path + ": all filters have " +
@@ -321,6 +331,9 @@ class Doctor {
           "compactions reduce them; if the LOG says that it cannot be kept, "
           "set more");
     }
+  }
+
+  void FiltersExceedData(const std::map<std::string, TableGroup>& families) {
     for (const auto& [name, group] : families) {
       const uint64_t data_bytes = group.bytes - group.filter_bytes;
       if (group.filter_bytes <= data_bytes) continue;
@@ -332,10 +345,9 @@ class Doctor {
           "give the policy fewer bits per key; deltabloom estimate says what "
           "10 to 20 of them save");
     }
-    for (const auto& [which, group] : without) {
-      WithoutFilter(which.first, group, levels[which], which.second);
-    }
-    for (const auto& [name, filters] : unused) NotQueried(name, filters);
+  }
+
+  void MatchMostKeys(const std::map<std::string, TableGroup>& weak) {
     for (const auto& [name, group] : weak) {
       Add(Severity::kProblem, "filters_match_most_keys",
           FamilyText(name) + ": the filters of " +
