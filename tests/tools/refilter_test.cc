@@ -583,13 +583,13 @@ TEST_F(Refilter, FilterMemoryAndHintOfUniformKeys) {
 // filters as large as what they replace, not those of min_bits_per_key.
 TEST_F(Refilter, PolicyWithATotal) {
   Load(MakeOptions("bloomfilter:10"));
-  testing::Open(MakeOptions("id=deltabloom;allocation=levels;layout=compact;"
-                            "filter_memory=1MiB",
-                            [](auto* options, auto*) {
-                              options->listeners.push_back(
-                                  NewRocksDBFilterListener());
-                            }),
-                path_);
+  testing::Open(
+      MakeOptions("id=deltabloom;allocation=levels;layout=compact;"
+                  "filter_memory=1MiB",
+                  [](auto* options, auto*) {
+                    options->listeners.push_back(NewRocksDBFilterListener());
+                  }),
+      path_);
   EXPECT_EQ(Summary("").at("replaced"), 3);
 }
 

@@ -6,7 +6,8 @@
 
 namespace deltabloom::internal {
 
-// Adds the factories; returns their number. REQUIRES: LibraryProblem() is empty.
+// Adds the factories; returns their number. REQUIRES: LibraryProblem() is
+// empty.
 int AddFactories(rocksdb::ObjectLibrary& library);
 
 // Adds them to RocksDB's default library, once in a process. Returns true.
