@@ -3,12 +3,15 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/memtablerep.h>
 #include <rocksdb/metadata.h>
+#include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -19,6 +22,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kBatchKeys = 500;
+
+double ThreadCpuSeconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) +
+         1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 }  // namespace
 
@@ -128,6 +138,28 @@ void Database::Reopen(size_t cache_bytes, bool filters_in_cache) {
   options_.cache_bytes = cache_bytes;
   options_.filters_in_cache = filters_in_cache;
   Open(CommonOptions());
+}
+
+double Database::SecondsToWriteTable(
+    const std::vector<std::string_view>& keys) const {
+  // Values begin at different places of one long one: to compute each would
+  // take time of its own.
+  const std::string bytes = KeySet::Value("values", 64 << 10);
+  const std::string path = path_ + "/table-of-its-own";
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), CommonOptions());
+  Check(writer.Open(path), "create a table");
+  const double start = ThreadCpuSeconds();
+  size_t at = 0;
+  for (const std::string_view key : keys) {
+    Check(writer.Put({key.data(), key.size()},
+                     {&bytes[at], options_.value_bytes}),
+          "write a table");
+    at = (at + 64) % (bytes.size() - options_.value_bytes);
+  }
+  Check(writer.Finish(), "finish a table");
+  const double seconds = ThreadCpuSeconds() - start;
+  std::filesystem::remove(path);
+  return seconds;
 }
 
 void Database::Refilter() const {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
@@ -58,6 +59,11 @@ class Database {
   // Opens the database again, with another block cache. REQUIRES: Build was
   // called. Throws std::runtime_error.
   void Reopen(size_t cache_bytes, bool filters_in_cache);
+
+  // The CPU time in seconds of writing one table of these keys, which ascend,
+  // with the options of the database; the table is then removed. Throws
+  // std::runtime_error.
+  double SecondsToWriteTable(const std::vector<std::string_view>& keys) const;
 
   const std::string& path() const { return path_; }
   const Contender& contender() const { return contender_; }

@@ -31,7 +31,7 @@ class Program {
  public:
   explicit Program(const Options& options)
       : options_(options),
-        database_options_(options.preset->database),
+        database_options_(options.database),
         scratch_(options.db.empty() ? std::make_unique<bench::ScratchDirectory>(
                                           "deltabloom-demo")
                                     : nullptr),
@@ -132,7 +132,9 @@ class Program {
 
   Json RunSchema(const Schema& schema) {
     const SchemaKeys keys(schema, options_.keys, options_.seed);
-    TreePlan plan = DemoTree(keys.size());
+    TreePlan plan = options_.one_run
+                        ? OneTable(keys.size(), /*partitioned=*/false)
+                        : DemoTree(keys.size());
     plan.name = schema.name;
     ScannedDatabases databases;
     for (const std::string& name : options_.range_filters) {
@@ -148,11 +150,14 @@ class Program {
     MeasureScans(databases, keys, options_.lookups,
                  static_cast<double>(options_.keys * databases.size()),
                  &progress_);
+    progress_.SetActivity("building tables: " + plan.name);
+    MeasureBuilding(databases);
     Json results = Json::array();
     for (const auto& database : databases) {
       results.push_back(ResultOfScans(schema, *database));
     }
-    Print("\nSchema " + plan.name + ", scans of " + schema.scans + ":\n\n" +
+    Print("\nSchema " + plan.name + ", scans of " + schema.scans + "; " +
+          results.front()["tables"].dump() + " tables:\n\n" +
           FormatScans(results));
     databases.clear();
     if (options_.db.empty()) kept_.clear();

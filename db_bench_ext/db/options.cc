@@ -86,6 +86,7 @@ struct Given {
   std::vector<unsigned> runs = {5};
   std::vector<unsigned> size_ratios = {10};
   std::vector<std::string> schemas;
+  uint64_t table_bytes = 0;
 };
 
 std::vector<std::string> SchemaNames() {
@@ -162,6 +163,13 @@ void Declare(CLI::App* app, Given* given, Options* options) {
                   "Keep the databases in DIR, which must be new or empty\n"
                   "[a temporary folder under $TMPDIR, removed at the end]")
       ->type_name("DIR");
+  app->add_flag(
+      "--one-run", options->one_run,
+      "ranges: all keys in one sorted run, where scans that find keys "
+      "save\nnothing [five]");
+  app->add_option("--table-bytes", given->table_bytes,
+                  "ranges: where a table ends, 4k to 1000M [4M]")
+      ->transform(bench::Count(4000, 1'000'000'000));
   options->files.DeclareJson(app);
   options->files.DeclarePlot(app, "db/plot.py", "Draw the results as PNG");
 }
@@ -267,7 +275,9 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   const Preset& preset = *options->preset;
   for (const auto& [name, needed] : {std::pair{"--runs", "levels"},
                                      {"--size-ratio", "levels"},
-                                     {"--schemas", kRanges}}) {
+                                     {"--schemas", kRanges},
+                                     {"--one-run", kRanges},
+                                     {"--table-bytes", kRanges}}) {
     if (app.count(name) > 0 && given.preset != needed) {
       throw UsageError(std::string(name) + ": needs --preset " + needed);
     }
@@ -279,6 +289,8 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   options->keys = given.keys;
   options->bits_per_key = app.count("--bits-per-key") > 0 ? given.bits_per_key
                                                           : preset.bits_per_key;
+  options->database = preset.database;
+  if (given.table_bytes > 0) options->database.table_bytes = given.table_bytes;
   options->max_seconds = std::numeric_limits<double>::infinity();
   if (options->lookups == 0) {
     options->lookups = preset.lookups;

@@ -35,6 +35,8 @@ struct Options {
   std::vector<Contender> contenders;
   std::vector<const Schema*> schemas;      // of the preset ranges only
   std::vector<std::string> range_filters;  // the same
+  bool one_run = false;                    // the same
+  DatabaseOptions database;
   double bits_per_key = 0;
   uint64_t lookups = 0;
   double max_seconds = 0;  // of measuring

@@ -222,6 +222,7 @@ Json ResultOfScans(const Schema& schema, const ScannedDatabase& database) {
   row["property_bytes"] = property_bytes;
   row["property_bits_per_key"] =
       8 * Divide(static_cast<double>(property_bytes), entries);
+  row["build_nanos_per_key"] = bench::Median(database.build_nanos());
   uint64_t wrong = 0;
   for (size_t kind = 0; kind < kScanKinds.size(); ++kind) {
     const std::string name = kScanKinds[kind].name;
@@ -282,8 +283,8 @@ std::string FormatSetting(const Options& options, const std::string& folder,
   if (IsRanges(preset)) {
     return "RocksDB " + rocksdb::GetRocksVersionAsString() + ", " +
            WithThousands(options.keys) + " keys per schema, " +
-           std::to_string(preset.database.value_bytes) +
-           "-byte values, five sorted runs,\n" +
+           std::to_string(preset.database.value_bytes) + "-byte values, " +
+           (options.one_run ? "one sorted run" : "five sorted runs") + ",\n" +
            bench::Significant(options.bits_per_key, 10) +
            " bits per key set for ranges, all data blocks cached.\nDatabases "
            "in " +
@@ -344,10 +345,14 @@ std::string FormatScans(const Json& results) {
        {"forward_none_tables_asked_per_scan", "asked", "%.1f"},
        {"backward_none_data_blocks_per_scan", "backward: blocks", "%.4f"},
        {"backward_none_micros_per_scan", "us", "%.1f"},
+       {"backward_none_tables_asked_per_scan", "asked", "%.1f"},
        {"forward_one_micros_per_scan", "1 key: us", "%.1f"},
        {"backward_one_micros_per_scan", "backward", "%.1f"},
        {"forward_ten_micros_per_scan", "10 keys: us", "%.1f"},
+       {"forward_ten_tables_asked_per_scan", "asked", "%.1f"},
        {"backward_ten_micros_per_scan", "backward", "%.1f"},
+       {"backward_ten_tables_asked_per_scan", "asked", "%.1f"},
+       {"build_nanos_per_key", "build: ns/key", "%.0f"},
        {"wrong_scans", "wrong"}});
   for (const Json& row : results) {
     if (row["wrong_scans"] == 0) continue;

@@ -126,6 +126,17 @@ void ScannedDatabase::Run(const std::vector<Scan>& scans, size_t kind) {
   }
 }
 
+void ScannedDatabase::WriteTable() {
+  // Enough for a rate, and few enough for a table.
+  constexpr size_t kMostKeys = 500'000;
+  const std::vector<std::string_view>& all = keys_.InOrder();
+  const std::vector<std::string_view> keys(
+      all.begin(),
+      all.begin() + static_cast<ptrdiff_t>(std::min(all.size(), kMostKeys)));
+  build_nanos_.push_back(1e9 * database_.SecondsToWriteTable(keys) /
+                         static_cast<double>(keys.size()));
+}
+
 uint64_t ScannedDatabase::PropertyBytes() const {
   rocksdb::TablePropertiesCollection tables;
   const rocksdb::Status status =
@@ -156,6 +167,15 @@ void MeasureScans(const ScannedDatabases& databases, const SchemaKeys& keys,
     done += count;
     progress->Advance(steps * static_cast<double>(count) /
                       static_cast<double>(scans));
+  }
+}
+
+void MeasureBuilding(const ScannedDatabases& databases) {
+  constexpr size_t kTurns = 9;
+  for (size_t turn = 0; turn < kTurns; ++turn) {
+    for (size_t i = 0; i < databases.size(); ++i) {
+      databases[(turn + i) % databases.size()]->WriteTable();
+    }
   }
 }
 

@@ -56,11 +56,17 @@ class ScannedDatabase {
   // std::runtime_error if RocksDB fails.
   void Run(const std::vector<Scan>& scans, size_t kind);
 
+  // Writes keys into a table of its own, which is then removed, and notes the
+  // time. Throws std::runtime_error.
+  void WriteTable();
+
   const std::string& name() const { return name_; }
   const Database& database() const { return database_; }
   // Bytes of the range filters: table properties, read with each table.
   uint64_t PropertyBytes() const;
   const ScanCounts& counts(size_t kind) const { return counts_[kind]; }
+  // CPU time per key of each call of WriteTable.
+  const std::vector<double>& build_nanos() const { return build_nanos_; }
 
  private:
   void Learn();
@@ -70,6 +76,7 @@ class ScannedDatabase {
   const SchemaKeys& keys_;
   Database database_;
   std::array<ScanCounts, kScanKinds.size()> counts_;
+  std::vector<double> build_nanos_;
 };
 
 using ScannedDatabases = std::vector<std::unique_ptr<ScannedDatabase>>;
@@ -78,5 +85,8 @@ using ScannedDatabases = std::vector<std::unique_ptr<ScannedDatabase>>;
 // first equally often. Throws std::runtime_error.
 void MeasureScans(const ScannedDatabases& databases, const SchemaKeys& keys,
                   uint64_t scans, double steps, bench::ProgressBar* progress);
+
+// Each database writes the same table several times, in turns.
+void MeasureBuilding(const ScannedDatabases& databases);
 
 }  // namespace deltabloom::db_reads

@@ -48,6 +48,7 @@ class SchemaKeys {
   const Schema& schema() const { return schema_; }
   uint64_t size() const { return keys_.size(); }
   const std::string& Key(uint64_t i) const { return keys_[i]; }
+  const std::vector<std::string_view>& InOrder() const { return sorted_; }
 
   // Scan number i of those that find this number of keys; they repeat from some
   // number on.
