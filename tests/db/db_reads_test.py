@@ -321,6 +321,19 @@ class Ranges(Case):
                 self.assertGreaterEqual(run[kind + "_data_blocks_per_scan"], 1)
             asked = run[kind + "_tables_asked_per_scan"]
             self.assertEqual(asked > 0, run["property_bytes"] > 0)
+        self.assertGreater(run["build_nanos_per_key"], 0)
+
+    def test_small_tables_in_one_run(self):
+        options = ["--preset", "ranges", "--keys", 10000, "--lookups", 100, "--seed", SEED]
+        options += ["--one-run", "--table-bytes", 16000, "--schemas", "user-orders"]
+        _, runs = self.results(*options, "--filters", "none,deltabloom-ranges")
+        for run in runs:
+            self.assertEqual(run["wrong_scans"], 0)
+            self.assertGreater(run["tables"], 50)
+        for direction in ("forward", "backward"):
+            # The table that the seek finds, and a neighbour where a scan ends between two.
+            self.assertLess(runs[1][direction + "_none_tables_asked_per_scan"], 1.5)
+            self.assertLess(runs[1][direction + "_ten_tables_asked_per_scan"], 2)
 
 
 class Loading(Case):
@@ -440,6 +453,7 @@ class BadUsage(Case):
             ("--db", ["", "/dev/null"]),
             ("--json", ["/nonexistent/x.json"]),
             ("--runs", ["0", "8"]),
+            ("--table-bytes", ["1", "x"]),
             ("--size-ratio", ["1", "101"]),
             ("--schemas", ["edges,edges", "nonsense"]),
             ("--nonsense", [None]),
@@ -451,6 +465,7 @@ class BadUsage(Case):
                         "--runs": ["--preset", "levels"],
                         "--size-ratio": ["--preset", "levels"],
                         "--schemas": ["--preset", "ranges"],
+                        "--table-bytes": ["--preset", "ranges"],
                     }.get(option, [])
                     done = self.run_program(*preset, option, *([] if value is None else [value]))
                     self.assert_one_line_error(done, 2, option, re.split("[,:]", value or "")[-1])
