@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "engines/rocksdb/base/key_transforms.h"
+#include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/cache.h"
 #include "table/framing.h"
@@ -522,15 +522,15 @@ TEST(SeededTest, ChosenKeysPassAFilterWithoutSeedAndNoSeededOne) {
 }
 
 TEST(SeededTest, BytesBeyondTheSeedAreThoseOfOtherKeys) {
-  internal::SetRandomSource([](void* bytes, size_t size) {
+  internal::TheProcess().random_source = [](void* bytes, size_t size) {
     for (size_t i = 0; i < size; ++i) {
       static_cast<unsigned char*>(bytes)[i] = static_cast<unsigned char>(i);
     }
     return true;
-  });
+  };
   const std::vector<std::string> keys = Keys(0, 1000);
   const std::string filter = Build(*Policy("local", true), keys);
-  internal::SetRandomSource(nullptr);
+  internal::TheProcess().random_source = nullptr;
   const internal::SipHashKey seed = SeedOf(filter);
   EXPECT_EQ(seed.low, 0x0706050403020100u);
   EXPECT_EQ(seed.high, 0x0f0e0d0c0b0a0908u);
@@ -567,14 +567,14 @@ TEST(SeededTest, ReadByAnyPolicyOfDeltabloom) {
 }
 
 TEST(SeededTest, NoRandomBytesNoFilter) {
-  internal::SetRandomSource([](void*, size_t) { return false; });
+  internal::TheProcess().random_source = [](void*, size_t) { return false; };
   EXPECT_EQ(NewBitsBuilder(*Policy("local", true)), nullptr);
   EXPECT_NE(NewBitsBuilder(*Policy("local", false)), nullptr);
   TestDb db(Policy("local", true));
   db.Load(0, 100);
   EXPECT_CONTAINS(
       db.Log(), "gives no random bytes for a seed: this table gets no filter");
-  internal::SetRandomSource(nullptr);
+  internal::TheProcess().random_source = nullptr;
   db.ExpectUnfiltered(0, 100);
   db.Load(100, 1100);
   ExpectNoneMissed(GetAll(db, 0, 100));

@@ -8,7 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/levels/trees.h"
+#include "engines/rocksdb/policy/policy.h"
+#include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/file_system.h"
 #include "tests/rocksdb/levels_db.h"
 
@@ -328,7 +332,7 @@ TEST(FilterMemoryTest, AfterOpenAllTablesAreEstimated) {
     FinishJobs(opened.get());
     EXPECT_GT(FilterBytes(opened.get()) - before, 400 * 10 / 8);
     EXPECT_LACKS(db.Log(), "cannot be kept");
-    const auto trees = internal::FindTrees(db.path());
+    const auto trees = internal::FindTrees(&internal::TheProcess(), db.path());
     for (const auto& [name, family] : trees->families) {
       EXPECT_NEAR(family.bits.keys(), 15'000, 750) << name << " " << files;
     }
@@ -659,34 +663,57 @@ TEST(LevelLimitsTest, OfEachFamily) {
 }
 
 TEST(TreesTest, AnAnnouncementIsForOneFamilyOneThreadAndOneUse) {
-  const auto take = [](const char* family) {
-    const auto note = internal::TakeAnnouncement(family);
+  internal::Process process;
+  const auto take = [&process](const char* family) {
+    const auto note = internal::TakeAnnouncement(&process, family);
     return note.has_value() ? note->path : "none";
   };
   EXPECT_EQ(take("default"), "none");
-  internal::AnnounceTable({"default", "000007.sst", 3, nullptr});
+  internal::AnnounceTable(&process, {"default", "000007.sst", 3, nullptr});
   std::thread([&] { EXPECT_EQ(take("default"), "none"); }).join();
   EXPECT_EQ(take("default"), "000007.sst");
   EXPECT_EQ(take("default"), "none");
   // A stale one is gone, too.
-  internal::AnnounceTable({"other", "000008.sst", 3, nullptr});
+  internal::AnnounceTable(&process, {"other", "000008.sst", 3, nullptr});
   EXPECT_EQ(take("default"), "none");
   EXPECT_EQ(take("other"), "none");
 }
 
 TEST(TreesTest, FoundByNameUntilTheDatabaseIsClosed) {
+  internal::Process process;
   int first = 0;
   int second = 0;
-  const auto trees = internal::TreesOf("/a", &first);
-  EXPECT_EQ(internal::TreesOf("/a", &first), trees);
-  EXPECT_EQ(internal::FindTrees("/a"), trees);
-  EXPECT_EQ(internal::FindTrees("/b"), nullptr);
+  const auto trees = internal::TreesOf(&process, "/a", &first);
+  EXPECT_EQ(internal::TreesOf(&process, "/a", &first), trees);
+  EXPECT_EQ(internal::FindTrees(&process, "/a"), trees);
+  EXPECT_EQ(internal::FindTrees(&process, "/b"), nullptr);
   // Opened again without an event that it was closed.
-  EXPECT_NE(internal::TreesOf("/a", &second), trees);
-  internal::ForgetTrees(&first);
-  EXPECT_NE(internal::FindTrees("/a"), nullptr);
-  internal::ForgetTrees(&second);
-  EXPECT_EQ(internal::FindTrees("/a"), nullptr);
+  EXPECT_NE(internal::TreesOf(&process, "/a", &second), trees);
+  internal::ForgetTrees(&process, &first);
+  EXPECT_NE(internal::FindTrees(&process, "/a"), nullptr);
+  internal::ForgetTrees(&process, &second);
+  EXPECT_EQ(internal::FindTrees(&process, "/a"), nullptr);
+}
+
+// Two processes in one: neither knows what the other does.
+TEST(TreesTest, AreOfTheProcessOfListenerAndPolicy) {
+  internal::Process process;
+  internal::PolicyOptions by_levels;
+  ASSERT_EQ(internal::ParsePolicyOptions("allocation=levels", &by_levels), "");
+  const PolicyPtr policy = internal::NewPolicy(&process, by_levels);
+  Options options = WithPolicy(policy);
+  options.listeners.push_back(internal::NewTreeListener(&process));
+  TestDb db(options);
+  db.Load(0, 1000);
+  EXPECT_EQ(internal::AllTrees(&process).size(), 1u);
+  EXPECT_EQ(internal::AllTrees(&internal::TheProcess()).size(), 0u);
+  EXPECT_TRUE(process.databases.Lock()->announced.empty());
+  RocksDBFilterStatistics statistics;
+  EXPECT_FALSE(GetRocksDBFilterStatistics(*policy, &statistics));
+  ASSERT_TRUE(internal::StatisticsOf(&process, *policy, &statistics));
+  ASSERT_FALSE(statistics.rows.empty());
+  EXPECT_EQ(statistics.rows[0].level, 0);
+  EXPECT_EQ(statistics.rows[0].keys_built, 1000u);
 }
 
 TEST(TreesTest, NothingIsKeptOfClosedDatabases) {
@@ -694,9 +721,9 @@ TEST(TreesTest, NothingIsKeptOfClosedDatabases) {
   for (uint64_t i = 0; i < 20; ++i) {
     db.Put(Scattered(i));
     db.Settle();
-    EXPECT_EQ(internal::AllTrees().size(), 1u);
+    EXPECT_EQ(internal::AllTrees(&internal::TheProcess()).size(), 1u);
     db.Close();
-    EXPECT_EQ(internal::AllTrees().size(), 0u);
+    EXPECT_EQ(internal::AllTrees(&internal::TheProcess()).size(), 0u);
     db.Reopen();  // with the same listener, which stays with the options
   }
   db.Put("key");
@@ -757,10 +784,7 @@ TEST(TreesTest, RecoveryWritesUniformBitsAndSaysSo) {
 // Events of tables that no database has.
 class TreeListenerTest : public ::testing::Test {
  protected:
-  TreeListenerTest() : trees_(internal::TreesOf("/db", this)) {
-    trees_->families["default"];
-  }
-  ~TreeListenerTest() override { internal::ForgetTrees(this); }
+  TreeListenerTest() { trees_->families["default"]; }
 
   // A table was written by a flush.
   void Created(const std::string& path, uint64_t entries,
@@ -783,9 +807,11 @@ class TreeListenerTest : public ::testing::Test {
   }
   internal::TreeBits& tree() { return trees_->families["default"].bits; }
 
+  internal::Process process_;
   std::unique_ptr<rocksdb::EventListener> listener_ =
-      internal::NewTreeListener();
-  std::shared_ptr<internal::DatabaseTrees> trees_;
+      internal::NewTreeListener(&process_);
+  std::shared_ptr<internal::DatabaseTrees> trees_ =
+      internal::TreesOf(&process_, "/db", nullptr);
 };
 
 TEST_F(TreeListenerTest, KeysAreThoseOfTheFilterIfThereIsOne) {
@@ -800,9 +826,9 @@ TEST_F(TreeListenerTest, KeysAreThoseOfTheFilterIfThereIsOne) {
 }
 
 TEST_F(TreeListenerTest, AnAnnouncementEndsWithItsTable) {
-  internal::AnnounceTable({"default", "/db/000007.sst", 1, trees_});
+  internal::AnnounceTable(&process_, {"default", "/db/000007.sst", 1, trees_});
   Created("/db/000007.sst", 100, 100, 1000);
-  EXPECT_FALSE(internal::TakeAnnouncement("default").has_value());
+  EXPECT_FALSE(internal::TakeAnnouncement(&process_, "default").has_value());
 }
 
 TEST_F(TreeListenerTest, TheFirstOfSeveralListenersCounts) {
@@ -854,7 +880,7 @@ class SilentChangesTest : public ::testing::Test {
 
   // "2 x L0:100, 1 x L3:800, ", as the policy knows it, and the limits.
   std::string Tree(const std::string& name) {
-    const auto trees = internal::FindTrees(db_.path());
+    const auto trees = internal::FindTrees(&internal::TheProcess(), db_.path());
     if (trees == nullptr) return "no tree";
     const std::lock_guard<std::mutex> lock(trees->mutex);
     const auto it = trees->families.find(name);

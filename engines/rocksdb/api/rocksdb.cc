@@ -3,13 +3,16 @@
 
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "engines/rocksdb/api/register.h"
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/ranges/collector.h"
@@ -51,7 +54,7 @@ std::shared_ptr<const FilterPolicy> MakePolicy(
   Register();
   PolicyOptions valid;
   Require(valid.Set(options));
-  return internal::NewPolicy(valid);
+  return internal::NewPolicy(&internal::TheProcess(), valid);
 }
 
 bool NeedsListener(const RocksDBFilterOptions& options) {
@@ -75,9 +78,9 @@ int AddFactories(ObjectLibrary& library) {
       &library,
       ObjectLibrary::PatternEntry(kPolicyName, /*optional=*/true)
           .AddSeparator(":", /*at_least_one=*/false),
-      [](const std::string& uri) { return NewPolicy(uri); });
+      [](const std::string& uri) { return NewPolicy(&TheProcess(), uri); });
   AddFactory<EventListener>(&library, kPolicyName, [](const std::string&) {
-    return NewTreeListener();
+    return NewTreeListener(&TheProcess());
   });
   RegisterRangeCollector(&library);
   return 3;
@@ -101,7 +104,7 @@ std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
 std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
   return Catch(error, []() -> std::shared_ptr<EventListener> {
     Register();
-    return internal::NewTreeListener();
+    return internal::NewTreeListener(&internal::TheProcess());
   });
 }
 
@@ -125,7 +128,8 @@ bool AddRocksDBFilters(const RocksDBFilterOptions& options,
         NewBlockBasedTableFactory(changed));
     if (db != nullptr && NeedsListener(options) &&
         !internal::HasTreeListener(db->listeners)) {
-      db->listeners.push_back(internal::NewTreeListener());
+      db->listeners.push_back(
+          internal::NewTreeListener(&internal::TheProcess()));
     }
     family->table_factory = std::move(factory);
     return true;
@@ -139,7 +143,7 @@ bool ReadRocksDBTree(rocksdb::DB* db, std::string* error) {
           "the database has no listener of Deltabloom: open it with "
           "listeners=deltabloom or NewRocksDBFilterListener()");
     }
-    internal::ReadTree(db);
+    internal::ReadTree(&internal::TheProcess(), db);
     return true;
   });
 }

@@ -1,6 +1,12 @@
 // The functions of deltabloom/rocksdb_ranges.h.
 #include "deltabloom/rocksdb_ranges.h"
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "engines/rocksdb/api/register.h"

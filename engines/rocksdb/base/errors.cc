@@ -4,7 +4,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "engines/rocksdb/base/process_wide.h"
+#include "engines/rocksdb/base/process.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -13,7 +13,7 @@ void PrintOnce(const char* line) noexcept {
   // A program may try any number of options.
   constexpr size_t kMostLines = 20;
   try {
-    ProcessWide<std::set<std::string>> printed;
+    const auto printed = TheProcess().printed_errors.Lock();
     if (printed->size() >= kMostLines || !printed->insert(line).second) return;
   } catch (const std::exception&) {
     // If memory has run out, the line cannot be remembered and is printed each

@@ -2,11 +2,7 @@
 
 #include <unistd.h>
 
-#include <atomic>
-#include <map>
-#include <utility>
-
-#include "engines/rocksdb/base/process_wide.h"
+#include "engines/rocksdb/base/process.h"
 #include "util/hash64.h"
 #include "util/json.h"
 
@@ -30,96 +26,91 @@ std::string_view TrimTrailingSpaces(std::string_view key, KeyScratch*) {
   return key.substr(0, key.find_last_not_of(' ') + 1);
 }
 
-// All registered transforms by name and version.
-struct Transforms
-    : std::map<std::pair<std::string, uint32_t>, RegisteredTransform> {
-  Transforms() {
-    Add({"ascii_lowercase", 1, AsciiLowercase});
-    Add({"trim_trailing_spaces", 1, TrimTrailingSpaces});
-  }
+}  // namespace
 
-  // Returns what is wrong with it, or an empty string.
-  std::string Add(const KeyTransform& transform) {
-    const std::string& name = transform.name;
-    if (name.empty() || name.size() > kMaxNameSize || name == kNoTransform ||
-        name.find_first_not_of(kNameBytes) != name.npos) {
-      return "key transform: the name " + Quote(name) +
-             " is not legal: use 1 to 64 letters, digits, '_', '-' and '.', "
-             "not 'none'";
-    }
-    if (transform.version == 0) {
-      return "key transform " + name +
-             ": version 0 is not legal: use 1 or more";
-    }
-    if (!transform.function) return "key transform " + name + ": no function";
-    const std::string text = name + "@" + std::to_string(transform.version);
-    const RegisteredTransform added{transform, text,
-                                    static_cast<uint32_t>(Hash64(text))};
-    for (const auto& [key, other] : *this) {
-      if (other.text == text) {
-        return "key transform " + text +
-               " is registered already: a function with other results needs "
-               "another version";
-      }
-      if (other.id == added.id) {
-        return "key transform " + text + " has the id of " + other.text +
-               ", which is registered: use another name";
-      }
-    }
-    emplace(std::pair(name, transform.version), added);
-    return {};
-  }
-};
+KeyTransforms::KeyTransforms() {
+  Add({"ascii_lowercase", 1, AsciiLowercase});
+  Add({"trim_trailing_spaces", 1, TrimTrailingSpaces});
+}
 
-// The one with the highest version for which `fits` holds, or null.
+std::string KeyTransforms::Add(const KeyTransform& transform) {
+  const std::string& name = transform.name;
+  if (name.empty() || name.size() > kMaxNameSize || name == kNoTransform ||
+      name.find_first_not_of(kNameBytes) != std::string::npos) {
+    return "key transform: the name " + Quote(name) +
+           " is not legal: use 1 to 64 letters, digits, '_', '-' and '.', "
+           "not 'none'";
+  }
+  if (transform.version == 0) {
+    return "key transform " + name + ": version 0 is not legal: use 1 or more";
+  }
+  if (!transform.function) return "key transform " + name + ": no function";
+  const std::string text = name + "@" + std::to_string(transform.version);
+  const RegisteredTransform added{transform, text,
+                                  static_cast<uint32_t>(Hash64(text))};
+  for (const auto& [key, other] : transforms_) {
+    if (other.text == text) {
+      return "key transform " + text +
+             " is registered already: a function with other results needs "
+             "another version";
+    }
+    if (other.id == added.id) {
+      return "key transform " + text + " has the id of " + other.text +
+             ", which is registered: use another name";
+    }
+  }
+  transforms_.emplace(std::pair(name, transform.version), added);
+  return {};
+}
+
 template <typename Fits>
-const RegisteredTransform* Find(Fits fits) {
-  ProcessWide<Transforms> transforms;
+const RegisteredTransform* KeyTransforms::FindIf(Fits fits) const {
   const RegisteredTransform* found = nullptr;
-  for (const auto& [key, registered] : *transforms) {
+  for (const auto& [key, registered] : transforms_) {
     if (fits(registered)) found = &registered;
   }
   return found;
 }
 
-bool SystemRandom(void* bytes, size_t size) {
-  return getentropy(bytes, size) == 0;
-}
-
-std::atomic<RandomSource> random_source{SystemRandom};
-
-}  // namespace
-
-const RegisteredTransform* FindKeyTransform(std::string_view text) {
-  return Find([text](const RegisteredTransform& registered) {
+const RegisteredTransform* KeyTransforms::Find(std::string_view text) const {
+  return FindIf([text](const RegisteredTransform& registered) {
     return registered.text == text || registered.transform.name == text;
   });
 }
 
-const RegisteredTransform* FindKeyTransform(uint32_t id) {
-  return Find([id](const RegisteredTransform& registered) {
+const RegisteredTransform* KeyTransforms::Find(uint32_t id) const {
+  return FindIf([id](const RegisteredTransform& registered) {
     return registered.id == id;
   });
 }
 
-std::string KeyTransformNames() {
-  ProcessWide<Transforms> transforms;
+std::string KeyTransforms::Names() const {
   std::string names;
-  for (const auto& [key, registered] : *transforms) {
+  for (const auto& [key, registered] : transforms_) {
     names += (names.empty() ? "" : ", ") + registered.text;
   }
   return names;
 }
 
-bool RandomSeed(SipHashKey* seed) {
-  unsigned char bytes[kSipHashKeySize];
-  if (!random_source.load()(bytes, sizeof(bytes))) return false;
-  *seed = LoadSipHashKey(bytes);
-  return true;
+const RegisteredTransform* FindKeyTransform(std::string_view text) {
+  return TheProcess().transforms.Lock()->Find(text);
 }
 
-void SetRandomSource(RandomSource source) {
-  random_source = source == nullptr ? SystemRandom : source;
+const RegisteredTransform* FindKeyTransform(uint32_t id) {
+  return TheProcess().transforms.Lock()->Find(id);
+}
+
+std::string KeyTransformNames() {
+  return TheProcess().transforms.Lock()->Names();
+}
+
+bool RandomSeed(SipHashKey* seed) {
+  const RandomSource source = TheProcess().random_source;
+  unsigned char bytes[kSipHashKeySize];
+  const bool filled = source == nullptr ? getentropy(bytes, sizeof(bytes)) == 0
+                                        : source(bytes, sizeof(bytes));
+  if (filled) *seed = LoadSipHashKey(bytes);
+  return filled;
 }
 
 }  // namespace deltabloom::internal
@@ -128,7 +119,7 @@ namespace deltabloom {
 
 bool RegisterKeyTransform(const KeyTransform& transform, std::string* error) {
   const std::string wrong =
-      internal::ProcessWide<internal::Transforms>()->Add(transform);
+      internal::TheProcess().transforms.Lock()->Add(transform);
   if (wrong.empty()) return true;
   if (error != nullptr) *error = "deltabloom: " + wrong;
   return false;

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "deltabloom/key_transform.h"
 #include "table/framing.h"
@@ -22,22 +24,43 @@ struct RegisteredTransform {
 
 inline constexpr char kNoTransform[] = "none";
 
-// The transform of "NAME@VERSION", or the one of "NAME" with the highest
-// version; null if there is none.
+// Those that are built in, and those that were added. What Find() returns lives
+// as long as this.
+class KeyTransforms {
+ public:
+  KeyTransforms();
+
+  // Returns what is wrong with it, or an empty string.
+  std::string Add(const KeyTransform& transform);
+
+  // The transform of "NAME@VERSION", or the one of "NAME" with the highest
+  // version; null if there is none.
+  const RegisteredTransform* Find(std::string_view text) const;
+  const RegisteredTransform* Find(uint32_t id) const;
+
+  // "ascii_lowercase@1, trim_trailing_spaces@1": all, in order.
+  std::string Names() const;
+
+ private:
+  // The one with the highest version for which `fits` holds, or null.
+  template <typename Fits>
+  const RegisteredTransform* FindIf(Fits fits) const;
+
+  // All registered transforms by name and version.
+  std::map<std::pair<std::string, uint32_t>, RegisteredTransform> transforms_;
+};
+
+// The same of TheProcess().
 const RegisteredTransform* FindKeyTransform(std::string_view text);
 const RegisteredTransform* FindKeyTransform(uint32_t id);
-
-// "ascii_lowercase@1, trim_trailing_spaces@1": all, in order.
 std::string KeyTransformNames();
 
-// Returns false, and *seed stays, if the system gives no random bytes. There is
-// no weaker source instead.
+// Returns false, and *seed stays, if there are no random bytes. There is no
+// weaker source instead.
 bool RandomSeed(SipHashKey* seed);
 
-// For tests: where the bytes come from; null: the system. Fills `size` bytes
-// and returns true, or returns false.
+// Fills `size` bytes and returns true, or returns false.
 using RandomSource = bool (*)(void* bytes, size_t size);
-void SetRandomSource(RandomSource source);
 
 // A key transform, a seed, both or neither.
 class KeyMapping {

@@ -4,7 +4,9 @@
 #include <charconv>
 #include <iterator>
 #include <set>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "engines/rocksdb/base/options_file.h"
 #include "util/json.h"
@@ -64,7 +66,7 @@ bool AcceptFilterMemory(PolicyOptions* options) {
 
 bool ParseFilterMemory(std::string_view text, PolicyOptions* options) {
   if (text == kUnset) text = "0";
-  const auto unit = std::find_if(
+  const auto* const unit = std::find_if(
       std::begin(kByteUnits), std::end(kByteUnits), [text](const auto& one) {
         return text.size() >= one.first.size() &&
                text.substr(text.size() - one.first.size()) == one.first;
@@ -82,7 +84,7 @@ bool ParseFilterMemory(std::string_view text, PolicyOptions* options) {
 std::string PrintFilterMemory(const PolicyOptions& options) {
   const uint64_t bytes = options.filter_memory;
   if (bytes == 0) return kUnset;
-  const auto unit = std::find_if(
+  const auto* const unit = std::find_if(
       std::begin(kByteUnits), std::end(kByteUnits),
       [bytes](const auto& one) { return bytes % one.second == 0; });
   return std::to_string(bytes / unit->second).append(unit->first);

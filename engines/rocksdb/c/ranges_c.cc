@@ -38,7 +38,7 @@ namespace {
 template <typename T, typename CType>
 T BeginningOf(const CType* object) {
   T beginning;
-  std::memcpy(&beginning, object, sizeof(beginning));
+  std::memcpy(&beginning, object, sizeof(T));
   return beginning;
 }
 

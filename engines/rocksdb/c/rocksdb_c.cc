@@ -14,6 +14,7 @@
 #include "engines/rocksdb/api/register.h"
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "rocksdb/c.h"
 #include "util/c_error.h"
@@ -55,7 +56,7 @@ rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
     Register();
     return reinterpret_cast<rocksdb_filterpolicy_t*>(
         const_cast<rocksdb::FilterPolicy*>(
-            NewPolicy(Parsed(options)).release()));
+            NewPolicy(&TheProcess(), Parsed(options)).release()));
   });
 }
 

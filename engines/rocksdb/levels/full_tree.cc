@@ -16,8 +16,8 @@ int LastLevel(const std::map<int, LevelRuns>& levels) {
   return last;
 }
 
-FullTree PlanFullTree(std::map<int, LevelRuns> now, const TreeLimits& limits,
-                      double flush_keys) {
+FullTree PlanFullTree(const std::map<int, LevelRuns>& now,
+                      const TreeLimits& limits, double flush_keys) {
   FullTree tree;
   tree.last_level = LastLevel(now);
   const int last = tree.last_level;

@@ -48,7 +48,7 @@ struct FullTree {
 int LastLevel(const std::map<int, LevelRuns>& levels);
 
 // Levels whose limits are unknown are planned as they are.
-FullTree PlanFullTree(std::map<int, LevelRuns> now, const TreeLimits& limits,
-                      double flush_keys);
+FullTree PlanFullTree(const std::map<int, LevelRuns>& now,
+                      const TreeLimits& limits, double flush_keys);
 
 }  // namespace deltabloom::internal

@@ -137,13 +137,13 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
   return bits;
 }
 
-LevelChoice ChooseByLevel(const PolicyOptions& options,
+LevelChoice ChooseByLevel(Process* process, const PolicyOptions& options,
                           const rocksdb::FilterBuildingContext& context,
                           const std::shared_ptr<PolicyStatistics>& statistics) {
   LevelChoice choice;
   choice.bits = UniformBitsFor(options, context.level_at_creation);
   const std::optional<TableAnnouncement> note =
-      TakeAnnouncement(context.column_family_name);
+      TakeAnnouncement(process, context.column_family_name);
   if (context.reason == rocksdb::TableFileCreationReason::kMisc ||
       context.level_at_creation < 0) {
     return choice;  // SstFileWriter: its level is not known yet
@@ -200,10 +200,10 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   return choice;
 }
 
-std::string MemoryProblem(const rocksdb::DBOptions& db,
+std::string MemoryProblem(const Process& process, const rocksdb::DBOptions& db,
                           uint64_t filter_memory) {
   if (filter_memory == 0 || HasTreeListener(db.listeners)) return {};
-  if (TreeListenerWasMade()) return {};
+  if (process.listener_was_made) return {};
   return "filter_memory needs its listener: add listeners=deltabloom to the "
          "DBOptions of the OPTIONS file, or NewRocksDBFilterListener() to "
          "DBOptions::listeners";

@@ -36,7 +36,7 @@ LevelBits UniformBitsFor(const PolicyOptions& options, int level);
 
 // The bits of the table whose builder this thread is about to make. Throws
 // std::bad_alloc.
-LevelChoice ChooseByLevel(const PolicyOptions& options,
+LevelChoice ChooseByLevel(Process* process, const PolicyOptions& options,
                           const rocksdb::FilterBuildingContext& context,
                           const std::shared_ptr<PolicyStatistics>& statistics);
 
@@ -56,6 +56,7 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
 // listener; empty if there is none. A process that has made the listener may
 // leave it out, as programs that open checkpoints and backups with the
 // listeners cleared: tables get UniformBitsFor().
-std::string MemoryProblem(const rocksdb::DBOptions& db, uint64_t filter_memory);
+std::string MemoryProblem(const Process& process, const rocksdb::DBOptions& db,
+                          uint64_t filter_memory);
 
 }  // namespace deltabloom::internal

@@ -83,7 +83,8 @@ namespace deltabloom {
 std::string RocksDBFilterLevelsPrometheus() {
   std::string memory;
   std::string use;
-  for (const auto& [name, trees] : internal::AllTrees()) {
+  for (const auto& [name, trees] :
+       internal::AllTrees(&internal::TheProcess())) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
     const std::string database = "{database=" + internal::Label(name);
     const std::string metric = "deltabloom_filter_memory_bytes" + database;
@@ -112,7 +113,8 @@ std::string RocksDBFilterLevelsPrometheus() {
 std::string RocksDBFilterLevelsJson() {
   internal::JsonWriter json;
   json.BeginObject().Key("databases").BeginArray();
-  for (const auto& [name, trees] : internal::AllTrees()) {
+  for (const auto& [name, trees] :
+       internal::AllTrees(&internal::TheProcess())) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
     json.BeginObject().Key("path").String(name);
     const internal::Memory memory = internal::MemoryOf(*trees, 0);

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "engines/rocksdb/levels/tree_bits.h"
 

@@ -1,14 +1,13 @@
 #include "engines/rocksdb/levels/trees.h"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
+#include <thread>
 #include <utility>
 
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/base/options_file.h"
-#include "engines/rocksdb/base/process_wide.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/metadata.h"
@@ -29,18 +28,13 @@ constexpr uint64_t kFewFiles = 16;
 // The size of a key and its value where no table is known.
 constexpr double kBytesPerKey = 40;
 
-using Registry = std::map<std::string, std::shared_ptr<DatabaseTrees>>;
-
-thread_local std::optional<TableAnnouncement> announced;
-
-std::atomic<bool> listener_was_made{false};
-
 }  // namespace
 
-std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
+std::shared_ptr<DatabaseTrees> TreesOf(Process* process,
+                                       const std::string& name,
                                        const void* default_family) {
-  ProcessWide<Registry> registry;
-  std::shared_ptr<DatabaseTrees>& trees = (*registry)[name];
+  const auto databases = process->databases.Lock();
+  std::shared_ptr<DatabaseTrees>& trees = databases->trees[name];
   if (trees == nullptr || trees->default_family != default_family) {
     trees = std::make_shared<DatabaseTrees>();
     trees->default_family = default_family;
@@ -48,34 +42,44 @@ std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
   return trees;
 }
 
-std::shared_ptr<DatabaseTrees> FindTrees(const std::string& name) {
-  ProcessWide<Registry> registry;
-  const auto it = registry->find(name);
-  return it == registry->end() ? nullptr : it->second;
+std::shared_ptr<DatabaseTrees> FindTrees(Process* process,
+                                         const std::string& name) {
+  const auto databases = process->databases.Lock();
+  const auto it = databases->trees.find(name);
+  return it == databases->trees.end() ? nullptr : it->second;
 }
 
-void ForgetTrees(const void* default_family) {
-  ProcessWide<Registry> registry;
-  for (auto it = registry->begin(); it != registry->end(); ++it) {
+void ForgetTrees(Process* process, const void* default_family) {
+  const auto databases = process->databases.Lock();
+  auto& trees = databases->trees;
+  for (auto it = trees.begin(); it != trees.end(); ++it) {
     if (it->second->default_family != default_family) continue;
-    registry->erase(it);
+    trees.erase(it);
     return;
   }
 }
 
-std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees() {
-  return *ProcessWide<Registry>();
+std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees(
+    Process* process) {
+  return process->databases.Lock()->trees;
 }
 
-void AnnounceTable(TableAnnouncement table) { announced = std::move(table); }
-
-std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family) {
-  auto table = std::exchange(announced, std::nullopt);
-  if (table.has_value() && table->family != family) table.reset();
-  return table;
+void AnnounceTable(Process* process, TableAnnouncement table) {
+  process->databases.Lock()->announced.insert_or_assign(
+      std::this_thread::get_id(), std::move(table));
 }
 
-void DropAnnouncement() { announced.reset(); }
+void DropAnnouncement(Process* process) {
+  process->databases.Lock()->announced.erase(std::this_thread::get_id());
+}
+
+std::optional<TableAnnouncement> TakeAnnouncement(Process* process,
+                                                  const std::string& family) {
+  const auto table =
+      process->databases.Lock()->announced.extract(std::this_thread::get_id());
+  if (!table || table.mapped().family != family) return std::nullopt;
+  return std::move(table.mapped());
+}
 
 LimitsByFamily ParseLimits(std::string_view options) {
   LimitsByFamily all;
@@ -154,8 +158,8 @@ void LearnTables(const rocksdb::TablePropertiesCollection& tables,
   }
 }
 
-std::shared_ptr<DatabaseTrees> TreesOfDB(DB* db) {
-  return TreesOf(db->GetName(), db->DefaultColumnFamily());
+std::shared_ptr<DatabaseTrees> TreesOfDB(Process* process, DB* db) {
+  return TreesOf(process, db->GetName(), db->DefaultColumnFamily());
 }
 
 FamilyTree* FindFamily(DatabaseTrees* trees, const std::string& name) {
@@ -171,43 +175,80 @@ void ForEachTable(const rocksdb::ColumnFamilyMetaData& metadata, Fn fn) {
   }
 }
 
-// Adds up the bytes and keys of tables whose keys are known: RocksDB says 0 of
-// those that it has not opened.
-void AddKnown(const rocksdb::ColumnFamilyMetaData& metadata,
-              const TreeBits& bits, double* bytes, double* keys) {
+// Counts an event. Returns whether the trees are to be read from RocksDB
+// before it is used, and takes note that they are.
+bool ReadIsDue(const std::string& family_name, DatabaseTrees* trees) {
+  const std::lock_guard<std::mutex> lock(trees->mutex);
+  size_t files = 0;
+  for (const auto& [name, family] : trees->families) {
+    files += family.bits.files();
+  }
+  ++trees->events;
+  // Creating a column family has no event.
+  const bool is_new = FindFamily(trees, family_name) == nullptr;
+  return std::exchange(trees->changed_silently, false) || is_new ||
+         trees->events + kFewFiles >= files;
+}
+
+// The average bytes of a key and its value, by tables whose keys are known.
+struct KeySize {
+  double bytes;
+  double keys;
+
+  double Average() const { return bytes / keys; }
+};
+
+// Adds the tables of a column family. RocksDB says 0 keys of tables that it has
+// not opened.
+KeySize SizeWith(const rocksdb::ColumnFamilyMetaData& metadata,
+                 const TreeBits& bits, KeySize size) {
   ForEachTable(metadata, [&](const auto& file, int) {
     const TableFacts facts = bits.Find(file.file_number).facts;
     const uint64_t n = facts.filter_bits < 0 ? file.num_entries : facts.keys;
-    if (n > 0) *bytes += static_cast<double>(file.size);
-    *keys += static_cast<double>(n);
+    if (n > 0) size.bytes += static_cast<double>(file.size);
+    size.keys += static_cast<double>(n);
   });
+  return size;
 }
 
-// Reads the trees from RocksDB; false if that is not due.
-bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
-  size_t files = 0;
-  {
-    const std::lock_guard<std::mutex> lock(trees->mutex);
-    for (const auto& family : trees->families) {
-      files += family.second.bits.files();
-    }
-    // Creating a column family has no event either.
-    if (FindFamily(trees, family_name) != nullptr && !trees->changed_silently &&
-        ++trees->events + kFewFiles < files) {
-      return false;
-    }
-    trees->changed_silently = false;
+// Takes over the tables of a column family. Keys of tables that RocksDB has not
+// opened are estimated by their bytes.
+void TakeTables(const rocksdb::ColumnFamilyMetaData& metadata,
+                double bytes_per_key, TreeLimits limits, FamilyTree* family) {
+  std::vector<LiveTable> tables;
+  double bytes = 0;
+  ForEachTable(metadata, [&](const auto& file, int level) {
+    const auto size = static_cast<double>(file.size);
+    bytes += size;
+    uint64_t n = file.num_entries;
+    if (n == 0) n = static_cast<uint64_t>(size / bytes_per_key);
+    tables.push_back({file.file_number, level, n});
+  });
+  family->bits.SetTree(tables);
+  family->deleted.clear();
+  limits.base *= family->bits.keys() / std::max(bytes, 1.0);  // in keys
+  family->bits.SetLimits(limits);
+}
+
+// Forgets compactions whose tables are in the tree.
+void ForgetEndedJobs(const TreeBits& bits, DatabaseTrees* trees) {
+  for (auto job = trees->jobs.begin(); job != trees->jobs.end();) {
+    const bool ended = bits.Find(job->second.last_output).level >= 0;
+    job = ended ? trees->jobs.erase(job) : std::next(job);
   }
+}
+
+// Reads the trees of all column families from RocksDB.
+void ReadAll(DB* db, DatabaseTrees* trees) {
   std::vector<rocksdb::ColumnFamilyMetaData> all;
   db->GetAllColumnFamilyMetaData(&all);
   ReadLimits(db, &trees->options_file, &trees->limits);
   const std::lock_guard<std::mutex> lock(trees->mutex);
   trees->events = 0;
-  double known_bytes = kBytesPerKey;
-  double known_keys = 1;
+  KeySize of_database = {kBytesPerKey, 1};
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
-    AddKnown(metadata, trees->families[metadata.name].bits, &known_bytes,
-             &known_keys);
+    of_database =
+        SizeWith(metadata, trees->families[metadata.name].bits, of_database);
   }
   std::map<std::string, FamilyTree> kept;
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
@@ -215,59 +256,43 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
     family = std::move(trees->families[metadata.name]);
     // If nothing is known of the family, its keys are as large as those of the
     // database.
-    double of_bytes = known_bytes / known_keys;
-    double of_keys = 1;
-    AddKnown(metadata, family.bits, &of_bytes, &of_keys);
-    std::vector<LiveTable> tables;
-    double bytes = 0;
-    ForEachTable(metadata, [&](const auto& file, int level) {
-      const auto size = static_cast<double>(file.size);
-      bytes += size;
-      uint64_t n = file.num_entries;
-      if (n == 0) n = static_cast<uint64_t>(size * of_keys / of_bytes);
-      tables.push_back({file.file_number, level, n});
-    });
-    family.bits.SetTree(tables);
-    family.deleted.clear();
-    TreeLimits limits = trees->limits[metadata.name];
-    limits.base *= family.bits.keys() / std::max(bytes, 1.0);
-    family.bits.SetLimits(limits);
-    for (auto job = trees->jobs.begin(); job != trees->jobs.end();) {
-      const bool ended = family.bits.Find(job->second.last_output).level >= 0;
-      job = ended ? trees->jobs.erase(job) : std::next(job);
-    }
+    const KeySize of_family =
+        SizeWith(metadata, family.bits, {of_database.Average(), 1});
+    TakeTables(metadata, of_family.Average(), trees->limits[metadata.name],
+               &family);
+    ForgetEndedJobs(family.bits, trees);
   }
   trees->families = std::move(kept);
-  return true;
 }
 
 // Changes a tree, after an event or before a table is written. Reads the trees
 // instead if they are not known yet, or no longer.
-void Update(DB* db, const std::string& family_name,
+void Update(DB* db, DatabaseTrees* trees, const std::string& family_name,
             const std::vector<uint64_t>& removed = {},
             const std::vector<LiveTable>& added = {}) {
-  const auto trees = TreesOfDB(db);
   const std::lock_guard<std::mutex> order(trees->order);
-  if (Refresh(db, family_name, trees.get())) return;
+  if (ReadIsDue(family_name, trees)) return ReadAll(db, trees);
   if (removed.empty() && added.empty()) return;
   const std::lock_guard<std::mutex> lock(trees->mutex);
-  FamilyTree* const family = FindFamily(trees.get(), family_name);
+  FamilyTree* const family = FindFamily(trees, family_name);
   if (family != nullptr) family->bits.Edit(removed, added);
 }
 
 class TreeListener final : public rocksdb::EventListener {
  public:
+  explicit TreeListener(Process* process) : process_(process) {}
+
   const char* Name() const override { return kPolicyName; }
 
   void OnFlushBegin(DB* db, const rocksdb::FlushJobInfo& info) override {
     WithoutThrowing([&] {
-      Update(db, info.cf_name);
+      const auto trees = TreesOfDB(process_, db);
+      Update(db, trees.get(), info.cf_name);
       // RocksDB gives the number of a column family only for a handle, which is
       // not known here. So this is the number of all of them together.
       uint64_t keys = 0;
       db->GetAggregatedIntProperty(DB::Properties::kNumEntriesImmMemTables,
                                    &keys);
-      const auto trees = TreesOfDB(db);
       const std::lock_guard<std::mutex> lock(trees->mutex);
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
       if (family != nullptr) family->bits.ExpectFlush(keys);
@@ -276,7 +301,7 @@ class TreeListener final : public rocksdb::EventListener {
 
   void OnFlushCompleted(DB* db, const rocksdb::FlushJobInfo& info) override {
     WithoutThrowing([&] {
-      Update(db, info.cf_name, {},
+      Update(db, TreesOfDB(process_, db).get(), info.cf_name, {},
              {{info.file_number, 0, info.table_properties.num_entries}});
     });
   }
@@ -284,8 +309,8 @@ class TreeListener final : public rocksdb::EventListener {
   void OnCompactionBegin(DB* db,
                          const rocksdb::CompactionJobInfo& info) override {
     WithoutThrowing([&] {
-      Update(db, info.cf_name);
-      const auto trees = TreesOfDB(db);
+      const auto trees = TreesOfDB(process_, db);
+      Update(db, trees.get(), info.cf_name);
       const std::lock_guard<std::mutex> lock(trees->mutex);
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
       if (family == nullptr) return;
@@ -312,19 +337,21 @@ class TreeListener final : public rocksdb::EventListener {
       for (const auto& file : info.output_file_infos) {
         added.push_back({file.file_number, file.level, 0});
       }
+      const auto trees = TreesOfDB(process_, db);
       {
-        const auto trees = TreesOfDB(db);
         const std::lock_guard<std::mutex> lock(trees->mutex);
         trees->jobs.erase(info.job_id);
       }
-      if (info.status.ok()) Update(db, info.cf_name, removed, added);
+      if (info.status.ok()) {
+        Update(db, trees.get(), info.cf_name, removed, added);
+      }
     });
   }
 
   void OnExternalFileIngested(
       DB* db, const rocksdb::ExternalFileIngestionInfo& info) override {
     WithoutThrowing([&] {
-      const auto trees = TreesOfDB(db);
+      const auto trees = TreesOfDB(process_, db);
       const uint64_t file = FileNumber(info.internal_file_path);
       {
         const std::lock_guard<std::mutex> lock(trees->mutex);
@@ -334,22 +361,22 @@ class TreeListener final : public rocksdb::EventListener {
         }
         trees->changed_silently = true;  // the event does not say the level
       }
-      Update(db, info.cf_name);
+      Update(db, trees.get(), info.cf_name);
     });
   }
 
   void OnTableFileCreationStarted(
       const rocksdb::TableFileCreationBriefInfo& info) override {
     WithoutThrowing([&] {
-      AnnounceTable(
-          {info.cf_name, info.file_path, info.job_id, FindTrees(info.db_name)});
+      AnnounceTable(process_, {info.cf_name, info.file_path, info.job_id,
+                               FindTrees(process_, info.db_name)});
     });
   }
 
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
-    DropAnnouncement();  // a policy of another kind has not taken it
+    DropAnnouncement(process_);  // which another kind of policy has left
     WithoutThrowing([&] {
-      const auto trees = FindTrees(info.db_name);
+      const auto trees = FindTrees(process_, info.db_name);
       const uint64_t file = FileNumber(info.file_path);
       if (trees == nullptr || file == 0) return;
       const std::lock_guard<std::mutex> lock(trees->mutex);
@@ -377,7 +404,7 @@ class TreeListener final : public rocksdb::EventListener {
 
   void OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) override {
     WithoutThrowing([&] {
-      const auto trees = FindTrees(info.db_name);
+      const auto trees = FindTrees(process_, info.db_name);
       if (trees == nullptr) return;
       const uint64_t file = FileNumber(info.file_path);
       const std::lock_guard<std::mutex> lock(trees->mutex);
@@ -400,26 +427,27 @@ class TreeListener final : public rocksdb::EventListener {
   // closed.
   void OnColumnFamilyHandleDeletionStarted(
       rocksdb::ColumnFamilyHandle* handle) override {
-    WithoutThrowing([&] { ForgetTrees(handle); });
+    WithoutThrowing([&] { ForgetTrees(process_, handle); });
   }
+
+ private:
+  Process* const process_;
 };
 
 }  // namespace
 
-std::unique_ptr<rocksdb::EventListener> NewTreeListener() {
-  listener_was_made = true;
-  return std::make_unique<TreeListener>();
+std::unique_ptr<rocksdb::EventListener> NewTreeListener(Process* process) {
+  process->listener_was_made = true;
+  return std::make_unique<TreeListener>(process);
 }
 
-bool TreeListenerWasMade() { return listener_was_made; }
-
-void ReadTree(DB* db) {
+void ReadTree(Process* process, DB* db) {
+  const auto trees = TreesOfDB(process, db);
   {
-    const auto trees = TreesOfDB(db);
     const std::lock_guard<std::mutex> lock(trees->mutex);
     trees->changed_silently = true;
   }
-  Update(db, rocksdb::kDefaultColumnFamilyName);
+  Update(db, trees.get(), rocksdb::kDefaultColumnFamilyName);
 }
 
 bool HasTreeListener(

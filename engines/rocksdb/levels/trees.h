@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/levels/run_use.h"
 #include "engines/rocksdb/levels/tree_bits.h"
 #include "rocksdb/listener.h"
@@ -77,35 +78,28 @@ struct DatabaseTrees {
 };
 
 // Makes the trees if necessary.
-std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
+std::shared_ptr<DatabaseTrees> TreesOf(Process* process,
+                                       const std::string& name,
                                        const void* default_family);
 // Null if the database has none.
-std::shared_ptr<DatabaseTrees> FindTrees(const std::string& name);
-void ForgetTrees(const void* default_family);
-std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees();
+std::shared_ptr<DatabaseTrees> FindTrees(Process* process,
+                                         const std::string& name);
+void ForgetTrees(Process* process, const void* default_family);
+std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees(
+    Process* process);
 
-// The table whose builder this thread is about to make. RocksDB tells the
-// listener the database and the column family, and right after that, on the
-// same thread, calls the policy, which learns neither from RocksDB.
-struct TableAnnouncement {
-  std::string family;
-  std::string path;
-  int job = 0;
-  std::shared_ptr<DatabaseTrees> trees;  // null: none are known yet
-};
-
-void AnnounceTable(TableAnnouncement table);
-// Removes it, and returns it if it is for this column family.
-std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family);
-void DropAnnouncement();
+// Announces the table whose builder this thread is about to make.
+void AnnounceTable(Process* process, TableAnnouncement table);
+void DropAnnouncement(Process* process);
+// Drops it, and returns it if it is for this column family.
+std::optional<TableAnnouncement> TakeAnnouncement(Process* process,
+                                                  const std::string& family);
 
 // A listener, without a state of its own: any number may listen to a database.
 // Nothing throws into RocksDB. Throws std::bad_alloc.
-std::unique_ptr<rocksdb::EventListener> NewTreeListener();
-// Returns whether this process has made a listener.
-bool TreeListenerWasMade();
+std::unique_ptr<rocksdb::EventListener> NewTreeListener(Process* process);
 // Reads what the listener would know of a database after its first event.
-void ReadTree(rocksdb::DB* db);
+void ReadTree(Process* process, rocksdb::DB* db);
 // Returns whether one of them is a listener of NewTreeListener().
 bool HasTreeListener(
     const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners);

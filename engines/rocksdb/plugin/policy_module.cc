@@ -22,6 +22,7 @@
 
 #include "deltabloom/c.h"
 #include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "util/json.h"
@@ -62,7 +63,7 @@ constexpr std::string_view kProcess = "%p";
 // `text` with the first kProcess replaced by the process number.
 std::string ForProcess(std::string text, pid_t process) {
   const size_t at = text.find(kProcess);
-  if (at == text.npos) return text;
+  if (at == std::string::npos) return text;
   return text.replace(at, kProcess.size(), std::to_string(process));
 }
 
@@ -71,7 +72,7 @@ std::string ForProcess(std::string text, pid_t process) {
 void RemoveStaleFiles(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
   const size_t at = name.find(kProcess);
-  if (at == name.npos) return;
+  if (at == std::string::npos) return;
   std::error_code ignored;
   std::filesystem::directory_iterator files(path.parent_path(), ignored);
   for (; files != std::filesystem::directory_iterator();
@@ -113,7 +114,7 @@ class StatisticsFile {
   StatisticsFile(std::string path, bool json, uint32_t seconds)
       : path_(std::move(path)),
         json_(json),
-        is_of_process_(!json && path_.find(kProcess) != path_.npos),
+        is_of_process_(!json && path_.find(kProcess) != std::string::npos),
         seconds_(seconds),
         due_(NowSeconds() + seconds) {}
 
@@ -129,7 +130,7 @@ class StatisticsFile {
 
   void Write() {
     // After a fork, the child's counters are the parent's.
-    if (!CountsInThisProcess()) return;
+    if (!CountsInThisProcess(TheProcess())) return;
     const std::lock_guard<std::mutex> lock(mutex_);
     if (ended_) return;
     try {
@@ -162,7 +163,7 @@ class StatisticsFile {
   // it for one of a process that still runs.
   void WriteLast() {
     if (!is_of_process_) return Write();
-    if (!CountsInThisProcess()) return;
+    if (!CountsInThisProcess(TheProcess())) return;
     const std::lock_guard<std::mutex> lock(mutex_);
     ended_ = true;
     WithoutThrowing([&] { unlink(ForProcess(path_, getpid()).c_str()); });
@@ -230,7 +231,7 @@ const bool registered = [] {
   }
   // db_bench, for one, runs on without a filter when its OPTIONS file names a
   // policy that cannot be made.
-  SetErrorReporter(Print);
+  TheProcess().error_reporter = Print;
   StartStatisticsFile();
   return true;
 }();

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "engines/rocksdb/base/errors.h"

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <string>
 
 #include "engines/rocksdb/policy/function_check.h"
 #include "engines/rocksdb/policy/policy.h"

@@ -2,10 +2,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <sstream>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/levels/level_bits.h"
@@ -44,12 +49,10 @@ constexpr char kNoTree[] =
     "tells the tree to the listener: recovery and CompactFiles do not. Call "
     "ReadRocksDBTree before CompactFiles";
 
-std::atomic<ErrorReporter> error_reporter{nullptr};
-
 // "deltabloom: <error>", handed to the reporter as well.
-std::string Report(const std::string& error) {
+std::string Report(const Process& process, const std::string& error) {
   std::string line = "deltabloom: " + error;
-  const ErrorReporter reporter = error_reporter;
+  const ErrorReporter reporter = process.error_reporter;
   if (reporter != nullptr) reporter(line);
   return line;
 }
@@ -63,6 +66,8 @@ Status StatusOf(Fn fn) {
 
 // Options as RocksDB configures them, also while the policy is in use.
 struct LiveOptions {
+  explicit LiveOptions(Process* of) : process(of) {}
+
   static const char* kName() { return "DeltabloomOptions"; }
 
   PolicyOptions Get() const {
@@ -88,11 +93,11 @@ struct LiveOptions {
       if (!unknown.empty()) {
         unknown = "ignored, as version " + std::string(kVersion) +
                   " does not know them: " + unknown;
-        Report(unknown);
+        Report(*process, unknown);
         if (!in_use) ignored = unknown;
       }
       if (wrong.empty()) return Status::OK();
-      const std::string line = Report(wrong);
+      const std::string line = Report(*process, wrong);
       if (!in_use && error.empty()) error = line;
       return Status::InvalidArgument(line);
     });
@@ -103,9 +108,9 @@ struct LiveOptions {
   }
 
   // RocksDB reads an OPTIONS file again before the file replaces an older one,
-  // and compares the policies and their texts. The text of a policy with an
-  // error encodes `this` as blanks, so that the comparison fails; RocksDB drops
-  // blanks when it reads the text.
+  // and compares the policies and their texts. With an error, the text encodes
+  // the address of this policy as blanks, which RocksDB drops when it reads, so
+  // that the comparison fails.
   std::string Print(const PolicyOption& option) const {
     std::string text = option.print(Get());
     if (error.empty()) return text;
@@ -128,6 +133,7 @@ struct LiveOptions {
     return mismatch->empty();
   }
 
+  Process* const process;
   mutable std::mutex mutex;
   PolicyOptions options;  // guarded by mutex
   // The first error in the text that the policy is made from, and a line about
@@ -234,18 +240,19 @@ std::string TransformConflict(const ColumnFamilyOptions& family) {
 // Status is MemoryLimit.
 class SealedFilterPolicy final : public rocksdb::FilterPolicy {
  public:
-  explicit SealedFilterPolicy(const std::string& uri) : SealedFilterPolicy() {
+  SealedFilterPolicy(Process* process, const std::string& uri)
+      : SealedFilterPolicy(process) {
     const std::string error = ParsePolicyUri(uri, &live_.options);
-    if (!error.empty()) live_.error = Report(error);
+    if (!error.empty()) live_.error = Report(*process, error);
   }
 
-  explicit SealedFilterPolicy(const PolicyOptions& options)
-      : SealedFilterPolicy() {
+  SealedFilterPolicy(Process* process, const PolicyOptions& options)
+      : SealedFilterPolicy(process) {
     live_.options = options;
     live_.in_use = true;
   }
 
-  ~SealedFilterPolicy() override { RemovePolicy(this); }
+  ~SealedFilterPolicy() override { RemovePolicy(process_, this); }
 
   const char* Name() const override { return kPolicyName; }
 
@@ -341,7 +348,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       std::string conflict;
       if (options.transform != nullptr) conflict = TransformConflict(family);
       if (conflict.empty()) {
-        conflict = MemoryProblem(db, options.filter_memory);
+        conflict = MemoryProblem(*process_, db, options.filter_memory);
       }
       if (!conflict.empty()) {
         return Status::InvalidArgument("deltabloom: " + conflict);
@@ -388,9 +395,12 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     return logs_[log];
   }
 
-  SealedFilterPolicy() : builtin_(rocksdb::NewBloomFilterPolicy(10)) {
+  explicit SealedFilterPolicy(Process* process)
+      : process_(process),
+        live_(process),
+        builtin_(rocksdb::NewBloomFilterPolicy(10)) {
     RegisterOptions(&live_, &TypeInfos());
-    AddPolicy(this, statistics_.get());
+    AddPolicy(process, this, statistics_.get());
   }
 
   LevelBits ChooseBits(const PolicyOptions& options,
@@ -399,7 +409,8 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       LogConfiguration(options, context.info_log, false);
       return UniformBitsFor(options, context.level_at_creation);
     }
-    const LevelChoice choice = ChooseByLevel(options, context, statistics_);
+    const LevelChoice choice =
+        ChooseByLevel(process_, options, context, statistics_);
     LogConfiguration(options, context.info_log, choice.no_listener);
     if (choice.no_tree) LogNoTree(context);
     if (!choice.log_line.empty()) {
@@ -502,6 +513,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     });
   }
 
+  Process* const process_;
   LiveOptions live_;
   // Reads filters that are not Deltabloom's, and knows its name.
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_;
@@ -519,15 +531,14 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
 
 }  // namespace
 
-void SetErrorReporter(ErrorReporter reporter) { error_reporter = reporter; }
-
-std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(const std::string& uri) {
-  return std::make_unique<SealedFilterPolicy>(uri);
+std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(Process* process,
+                                                       const std::string& uri) {
+  return std::make_unique<SealedFilterPolicy>(process, uri);
 }
 
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
-    const PolicyOptions& options) {
-  return std::make_unique<SealedFilterPolicy>(options);
+    Process* process, const PolicyOptions& options) {
+  return std::make_unique<SealedFilterPolicy>(process, options);
 }
 
 }  // namespace deltabloom::internal

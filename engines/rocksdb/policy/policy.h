@@ -5,23 +5,20 @@
 #include <string>
 
 #include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/base/process.h"
 #include "rocksdb/filter_policy.h"
 
 namespace deltabloom::internal {
-
-// Called with every error in the text of a policy, if set. For programs that
-// drop the Status and go on without a filter.
-using ErrorReporter = void (*)(const std::string& line);
-void SetErrorReporter(ErrorReporter reporter);
 
 // A policy from a URI that may hold an error. RocksDB drops errors where it
 // parses table options, so the policy is refused when it is prepared or
 // validated. REQUIRES: LibraryProblem() is empty. Throws std::bad_alloc, as the
 // next.
-std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(const std::string& uri);
+std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(Process* process,
+                                                       const std::string& uri);
 // A policy that is ready for use. REQUIRES: also that the options are valid.
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
-    const PolicyOptions& options);
+    Process* process, const PolicyOptions& options);
 
 // The version of the headers, as in "7.8.3".
 std::string HeadersVersion();

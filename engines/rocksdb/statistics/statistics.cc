@@ -8,81 +8,21 @@
 #include <vector>
 
 #include "engines/rocksdb/base/errors.h"
-#include "engines/rocksdb/base/process_wide.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
 
-__thread LookupCells this_threads_cells = {nullptr, 0};
-std::atomic<TickFunction> lookup_tick{nullptr};
+// What policies that are destroyed have counted, and the last reset of the sum.
+struct EarlierCounts {
+  FilterRows ended;
+  Baseline baseline;
+};
 
 namespace {
 
 using rocksdb::FilterPolicy;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr uint32_t kFewestCells = 16;
-__thread bool this_thread_ended = false;
-
-LookupTotals Read(const LookupCell& cell) {
-  const uint64_t negatives = cell.negatives.load(std::memory_order_acquire);
-  return {cell.lookups.load(kRelaxed), negatives, cell.expected.load(kRelaxed)};
-}
-
-void Add(const LookupTotals& part, LookupTotals* sum) {
-  sum->lookups += part.lookups;
-  sum->negatives += part.negatives;
-  sum->expected += part.expected;
-}
-
-void Write(const LookupTotals& totals, LookupCell* cell) {
-  cell->lookups.store(totals.lookups, kRelaxed);
-  cell->negatives.store(totals.negatives, kRelaxed);
-  cell->expected.store(totals.expected, kRelaxed);
-}
-
-// The cells of all threads, and the counts of threads that ended. Only the
-// thread itself changes which cells it has, with the mutex held.
-struct AllCells {
-  std::vector<LookupCells*> threads;
-  std::vector<LookupTotals> ended;  // by slot
-  std::vector<uint32_t> free_slots;
-};
-
-// Cells for at least `size` slots, with the mutex held. Throws std::bad_alloc.
-void GrowCells(AllCells* all, uint32_t size) {
-  LookupCells& mine = this_threads_cells;
-  size = std::max({size, kFewestCells, 2 * mine.size});
-  auto cells = std::make_unique<LookupCell[]>(size);
-  for (uint32_t i = 0; i < mine.size; ++i) {
-    Write(Read(mine.cells[i]), &cells[i]);
-  }
-  if (mine.cells == nullptr) all->threads.push_back(&mine);
-  delete[] mine.cells;
-  mine = {cells.release(), size};
-}
-
-// Adds what the thread counted to the totals of ended threads.
-struct AtEndOfThread {
-  // Makes the thread construct it, which registers its destructor.
-  void Use() const {}
-
-  ~AtEndOfThread() {
-    ProcessWide<AllCells> all;
-    LookupCells& mine = this_threads_cells;
-    for (uint32_t i = 0; i < mine.size && i < all->ended.size(); ++i) {
-      Add(Read(mine.cells[i]), &all->ended[i]);
-    }
-    all->threads.erase(
-        std::remove(all->threads.begin(), all->threads.end(), &mine),
-        all->threads.end());
-    delete[] mine.cells;
-    mine = {nullptr, 0};
-    this_thread_ended = true;
-  }
-};
-
-thread_local const AtEndOfThread at_end_of_thread;
 
 const LayoutRow& LayoutOf(std::string_view filter) {
   return *FindLayoutOfLastByte(static_cast<uint8_t>(filter.back()),
@@ -124,72 +64,17 @@ void SubtractCounters(const RocksDBFilterRow& row, RocksDBFilterRow* from) {
   from->negatives = std::min(from->negatives, from->lookups);
 }
 
-// All policies of the process. Its mutex comes before those of policies.
-struct Process {
-  std::map<const FilterPolicy*, PolicyStatistics*> policies;
-  // Statistics that were added and not destroyed; their policies may be gone
-  // already.
-  std::set<const PolicyStatistics*> counting;
-  FilterRows ended;
-  Baseline baseline;
-
-  FilterRows RowsSinceStart() const {
-    FilterRows rows = ended;
-    for (const PolicyStatistics* statistics : counting) {
-      Add(statistics->RowsSinceStart(), &rows);
-    }
-    return rows;
+// The sum of all policies that were added, those destroyed included.
+FilterRows RowsOfAll(const CountingPolicies& counting) {
+  FilterRows rows;
+  if (counting.earlier != nullptr) rows = counting.earlier->ended;
+  for (const PolicyStatistics* statistics : counting.counting) {
+    Add(statistics->RowsSinceStart(), &rows);
   }
-};
-
-std::atomic<pid_t> counting_process{0};
+  return rows;
+}
 
 }  // namespace
-
-uint32_t NewLookupSlot() {
-  ProcessWide<AllCells> all;
-  if (!all->free_slots.empty()) {
-    const uint32_t slot = all->free_slots.back();
-    all->free_slots.pop_back();
-    return slot;
-  }
-  // Reserves room, so that freeing a slot cannot fail.
-  all->free_slots.reserve(all->ended.size() + 1);
-  all->ended.emplace_back();
-  return static_cast<uint32_t>(all->ended.size() - 1);
-}
-
-void FreeLookupSlot(uint32_t slot) {
-  ProcessWide<AllCells> all;
-  all->ended[slot] = {};
-  for (LookupCells* thread : all->threads) {
-    if (slot < thread->size) Write({}, &thread->cells[slot]);
-  }
-  all->free_slots.push_back(slot);
-}
-
-LookupTotals SumLookups(uint32_t slot) {
-  ProcessWide<AllCells> all;
-  LookupTotals sum = all->ended[slot];
-  for (const LookupCells* thread : all->threads) {
-    if (slot < thread->size) Add(Read(thread->cells[slot]), &sum);
-  }
-  return sum;
-}
-
-void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
-                        double expected) {
-  if (!this_thread_ended) at_end_of_thread.Use();
-  {
-    ProcessWide<AllCells> all;
-    if (this_thread_ended ||
-        !WithoutThrowing([&] { GrowCells(&*all, slot + 1); })) {
-      Add({lookups, negatives, expected}, &all->ended[slot]);
-      return;
-    }
-  }
-  CountLookups(slot, lookups, negatives, expected);
-}
 
 FilterClass ClassOf(std::string_view filter, FilterKind kind) {
   // Unknown data has no level.
@@ -208,7 +93,9 @@ void AddRow(const RocksDBFilterRow& row, RocksDBFilterRow* sum) {
   sum->rate_known = sum->rate_known || row.rate_known;
 }
 
-bool CountsInThisProcess() { return counting_process == getpid(); }
+bool CountsInThisProcess(const Process& process) {
+  return process.counting_process == getpid();
+}
 
 RocksDBFilterStatistics Baseline::Since(const FilterRows& now) const {
   const std::chrono::duration<double> passed =
@@ -230,10 +117,11 @@ RocksDBFilterStatistics Baseline::Since(const FilterRows& now) const {
 }
 
 PolicyStatistics::~PolicyStatistics() {
-  ProcessWide<Process> process;
-  if (process->counting.erase(this) == 0) return;
+  if (process_ == nullptr) return;
+  const auto counting = process_->counting.Lock();
+  counting->counting.erase(this);
   // If memory has run out, the sum lacks what this policy counted.
-  WithoutThrowing([&] { Add(RowsSinceStart(), &process->ended); });
+  WithoutThrowing([&] { Add(RowsSinceStart(), &counting->earlier->ended); });
 }
 
 FilterGroup& PolicyStatistics::Group(const FilterClass& filter_class) {
@@ -269,16 +157,49 @@ void PolicyStatistics::Reset() {
   baseline_ = {RowsSinceStart()};
 }
 
-void AddPolicy(const FilterPolicy* policy, PolicyStatistics* statistics) {
-  counting_process = getpid();
-  ProcessWide<Process> process;
-  process->counting.insert(statistics);
-  process->policies[policy] = statistics;
+void AddPolicy(Process* process, const FilterPolicy* policy,
+               PolicyStatistics* statistics) {
+  process->counting_process = getpid();
+  const auto counting = process->counting.Lock();
+  if (counting->earlier == nullptr) {
+    counting->earlier = std::make_shared<EarlierCounts>();
+  }
+  counting->counting.insert(statistics);
+  statistics->process_ = process;
+  counting->policies[policy] = statistics;
 }
 
-void RemovePolicy(const FilterPolicy* policy) {
-  ProcessWide<Process> process;
-  process->policies.erase(policy);
+void RemovePolicy(Process* process, const FilterPolicy* policy) {
+  process->counting.Lock()->policies.erase(policy);
+}
+
+bool StatisticsOf(Process* process, const FilterPolicy& policy,
+                  RocksDBFilterStatistics* statistics) {
+  const auto counting = process->counting.Lock();
+  const auto found = counting->policies.find(&policy);
+  if (found == counting->policies.end()) return false;
+  *statistics = found->second->Get();
+  return true;
+}
+
+bool ResetStatisticsOf(Process* process, const FilterPolicy& policy) {
+  const auto counting = process->counting.Lock();
+  const auto found = counting->policies.find(&policy);
+  if (found == counting->policies.end()) return false;
+  found->second->Reset();
+  return true;
+}
+
+RocksDBFilterStatistics SumOfPolicies(Process* process) {
+  const auto counting = process->counting.Lock();
+  if (counting->earlier == nullptr) return {};
+  return counting->earlier->baseline.Since(RowsOfAll(*counting));
+}
+
+void ResetSumOfPolicies(Process* process) {
+  const auto counting = process->counting.Lock();
+  if (counting->earlier == nullptr) return;
+  counting->earlier->baseline = {RowsOfAll(*counting)};
 }
 
 OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
@@ -309,29 +230,19 @@ namespace deltabloom {
 
 bool GetRocksDBFilterStatistics(const rocksdb::FilterPolicy& policy,
                                 RocksDBFilterStatistics* statistics) {
-  internal::ProcessWide<internal::Process> process;
-  const auto found = process->policies.find(&policy);
-  if (found == process->policies.end()) return false;
-  *statistics = found->second->Get();
-  return true;
+  return internal::StatisticsOf(&internal::TheProcess(), policy, statistics);
 }
 
 RocksDBFilterStatistics GetRocksDBFilterStatistics() {
-  internal::ProcessWide<internal::Process> process;
-  return process->baseline.Since(process->RowsSinceStart());
+  return internal::SumOfPolicies(&internal::TheProcess());
 }
 
 bool ResetRocksDBFilterStatistics(const rocksdb::FilterPolicy& policy) {
-  internal::ProcessWide<internal::Process> process;
-  const auto found = process->policies.find(&policy);
-  if (found == process->policies.end()) return false;
-  found->second->Reset();
-  return true;
+  return internal::ResetStatisticsOf(&internal::TheProcess(), policy);
 }
 
 void ResetRocksDBFilterStatistics() {
-  internal::ProcessWide<internal::Process> process;
-  process->baseline = {process->RowsSinceStart()};
+  internal::ResetSumOfPolicies(&internal::TheProcess());
 }
 
 }  // namespace deltabloom

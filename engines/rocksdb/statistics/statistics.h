@@ -12,84 +12,12 @@
 #include <tuple>
 
 #include "deltabloom/rocksdb_statistics.h"
+#include "engines/rocksdb/base/process.h"
+#include "engines/rocksdb/statistics/lookup_cells.h"
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
 
 namespace deltabloom::internal {
-
-// Counters of lookups that threads do not share: each thread adds to its own
-// cells, with loads and stores only, and a reader sums them up. A *slot* is one
-// set of counters; cell i of every thread belongs to slot i. Sums wrap around;
-// differences of two sums are right across a wrap. All is thread-safe.
-
-struct LookupTotals {
-  uint64_t lookups = 0;
-  uint64_t negatives = 0;  // lookups answered "absent"
-  double expected = 0;     // false positives expected, see CountLookups
-};
-
-// One thread's part of a slot, in a cache line of its own.
-struct alignas(64) LookupCell {
-  std::atomic<uint64_t> lookups{0};
-  std::atomic<uint64_t> negatives{0};
-  std::atomic<double> expected{0};
-};
-
-struct LookupCells {
-  LookupCell* cells;
-  uint32_t size;
-};
-
-// Initial-exec takes one instruction; __thread needs no initialisation.
-extern __thread LookupCells this_threads_cells
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
-// Returns a slot whose counters are 0. Throws std::bad_alloc.
-uint32_t NewLookupSlot();
-
-// REQUIRES: the slot is not used any more.
-void FreeLookupSlot(uint32_t slot);
-
-// There are never more negatives than lookups.
-LookupTotals SumLookups(uint32_t slot);
-
-// If set, it is called with no lock held by the lookup in which a thread's
-// number of lookups in a slot passes a multiple of kLookupsPerTick, and
-// whenever a filter is opened or built. Must not throw.
-using TickFunction = void (*)();
-inline constexpr uint64_t kLookupsPerTick = 64;
-extern std::atomic<TickFunction> lookup_tick
-    __attribute__((visibility("hidden")));
-
-inline void Tick() {
-  const TickFunction tick = lookup_tick.load(std::memory_order_relaxed);
-  if (tick != nullptr) tick();
-}
-
-// For a thread that has no cell for this slot yet.
-void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
-                        double expected);
-
-// `expected` is, for a filter of rate p, negatives * p / (1 - p): a share of
-// 1 - p of the absent keys that were looked up are negatives.
-inline void CountLookups(uint32_t slot, uint64_t lookups, uint64_t negatives,
-                         double expected) {
-  const LookupCells mine = this_threads_cells;
-  if (__builtin_expect(slot >= mine.size, 0)) {
-    CountLookupsSlowly(slot, lookups, negatives, expected);
-    return;
-  }
-  constexpr auto kRelaxed = std::memory_order_relaxed;
-  LookupCell& cell = mine.cells[slot];
-  const uint64_t before = cell.lookups.load(kRelaxed);
-  cell.lookups.store(before + lookups, kRelaxed);
-  cell.expected.store(cell.expected.load(kRelaxed) + expected, kRelaxed);
-  // Last, and read first: never more than the lookups.
-  cell.negatives.store(cell.negatives.load(kRelaxed) + negatives,
-                       std::memory_order_release);
-  const uint64_t changed = (before + lookups) ^ before;
-  if (__builtin_expect(changed >= kLookupsPerTick, 0)) Tick();
-}
 
 // The figures of a RocksDBFilterRow. Counters only grow, and may wrap; gauges
 // say what is open now.
@@ -190,8 +118,7 @@ struct Baseline {
 // Thread-safe.
 class PolicyStatistics {
  public:
-  // The sum of the process keeps what these statistics counted, if they were
-  // part of it.
+  // The sum of the process to which it was added keeps what it counted.
   ~PolicyStatistics();
 
   // Lives as long as this. Throws std::bad_alloc.
@@ -207,7 +134,11 @@ class PolicyStatistics {
   FilterRows RowsSinceStart() const;
 
  private:
-  mutable std::mutex mutex_;  // of groups_
+  friend void AddPolicy(Process*, const rocksdb::FilterPolicy*,
+                        PolicyStatistics*);
+
+  Process* process_ = nullptr;  // to which it was added
+  mutable std::mutex mutex_;    // of groups_
   std::map<FilterClass, FilterGroup> groups_;
   mutable std::mutex baseline_mutex_;  // locked before mutex_
   Baseline baseline_;
@@ -248,12 +179,20 @@ class OpenFilter {
 
 // Returns whether a policy was made in this process, and not before a fork.
 // Takes no lock.
-bool CountsInThisProcess();
+bool CountsInThisProcess(const Process& process);
 
 // For the functions of the public header. From AddPolicy on the statistics are
 // part of the sum of the process. They must outlive RemovePolicy().
-void AddPolicy(const rocksdb::FilterPolicy* policy,
+void AddPolicy(Process* process, const rocksdb::FilterPolicy* policy,
                PolicyStatistics* statistics);
-void RemovePolicy(const rocksdb::FilterPolicy* policy);
+void RemovePolicy(Process* process, const rocksdb::FilterPolicy* policy);
+
+// Those of the policy; false if it was not added.
+bool StatisticsOf(Process* process, const rocksdb::FilterPolicy& policy,
+                  RocksDBFilterStatistics* statistics);
+bool ResetStatisticsOf(Process* process, const rocksdb::FilterPolicy& policy);
+// The sum of all policies that were added.
+RocksDBFilterStatistics SumOfPolicies(Process* process);
+void ResetSumOfPolicies(Process* process);
 
 }  // namespace deltabloom::internal

@@ -2,6 +2,9 @@
 // docs/guide.md describes the rule of the advice.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "engines/rocksdb/statistics/statistics.h"
 #include "util/json.h"

@@ -1,0 +1,118 @@
+// The state that policies, listeners and the public functions of a process
+// share, in one object.
+//
+// Who makes it: TheProcess(), at the first use. It is the only one that is
+// process-wide: RocksDB's ObjectLibrary makes policies and listeners by name
+// and passes nothing but the name, and functions such as RegisterKeyTransform
+// and GetRocksDBFilterStatistics have no argument for it. Tests make others.
+//
+// Who uses it: a policy and a listener those members that their folders name
+// below, of the Process that they were made with; the public functions, options
+// and errors those of TheProcess().
+//
+// When it ends: TheProcess() never does, as databases, readers and threads may
+// outlive static objects. Another one must outlive what was made with it.
+//
+// Outside it are the counters of lookups (statistics/lookup_cells.h), which are
+// the threads' own: a lookup has to find them in two instructions.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "engines/rocksdb/base/key_transforms.h"
+
+namespace rocksdb {
+class FilterPolicy;
+}  // namespace rocksdb
+
+namespace deltabloom::internal {
+
+struct DatabaseTrees;    // levels/trees.h
+struct EarlierCounts;    // statistics/statistics.cc
+class PolicyStatistics;  // statistics/statistics.h
+
+// Access to the T is locked: for as long as what Lock() returns lives.
+template <typename T>
+class Guarded {
+ public:
+  class Access {
+   public:
+    explicit Access(Guarded* guarded)
+        : lock_(guarded->mutex_), object_(&guarded->object_) {}
+    T* operator->() const { return object_; }
+    T& operator*() const { return *object_; }
+
+   private:
+    const std::lock_guard<std::mutex> lock_;
+    T* const object_;
+  };
+
+  Access Lock() { return Access(this); }
+
+ private:
+  std::mutex mutex_;
+  T object_;
+};
+
+// The table whose builder a thread is about to make. RocksDB tells the listener
+// the database and the column family, and right after that, on the same thread,
+// calls the policy, which learns neither from RocksDB.
+struct TableAnnouncement {
+  std::string family;
+  std::string path;
+  int job = 0;
+  std::shared_ptr<DatabaseTrees> trees;  // null: none are known yet
+};
+
+struct OpenDatabases {
+  std::map<std::string, std::shared_ptr<DatabaseTrees>> trees;  // by name
+  std::map<std::thread::id, TableAnnouncement> announced;
+};
+
+struct CountingPolicies {
+  std::map<const rocksdb::FilterPolicy*, PolicyStatistics*> policies;
+  // Statistics that were added and not destroyed; their policies may be gone
+  // already.
+  std::set<const PolicyStatistics*> counting;
+  std::shared_ptr<EarlierCounts> earlier;  // null: no policy was added
+};
+
+// Called with every error in the text of a policy.
+using ErrorReporter = void (*)(const std::string& line);
+
+// Thread-safe.
+struct Process {
+  // base/: RegisterKeyTransform adds to them; options and readers find them.
+  Guarded<KeyTransforms> transforms;
+  // base/: where seeds come from; null: the system. Tests set it.
+  std::atomic<RandomSource> random_source{nullptr};
+  // base/: errors that callers would not see; SetCallerError prints them once.
+  Guarded<std::set<std::string>> printed_errors;
+
+  // statistics/: policies are added when they are made. Locked before the
+  // mutexes of policies.
+  Guarded<CountingPolicies> counting;
+  // statistics/: the process in which a policy was made last, not before a
+  // fork.
+  std::atomic<pid_t> counting_process{0};
+
+  // levels/: listeners write them; policies and the statistics of levels read.
+  Guarded<OpenDatabases> databases;
+  std::atomic<bool> listener_was_made{false};
+
+  // policy/: set by programs that drop a Status and go on without a filter.
+  std::atomic<ErrorReporter> error_reporter{nullptr};
+};
+
+// Throws what making it throws, at the first use.
+Process& TheProcess();
+
+}  // namespace deltabloom::internal
