@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"
@@ -52,8 +54,9 @@ double RateForMillibits(const LayoutRow* row, uint64_t keys,
 }
 
 bool ValidRate(double rate) {
+  constexpr double kLeastRate = 1e-9;  // by the public headers
   // NaN fails this comparison.
-  return rate >= 1e-9 && rate < 1;
+  return rate >= kLeastRate && rate < 1;
 }
 
 MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,

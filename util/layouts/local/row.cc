@@ -1,4 +1,9 @@
 // The row of local: planning, building and parsing.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "util/layouts/local/local.h"
 
 namespace deltabloom::internal::local {
@@ -7,18 +12,39 @@ namespace {
 // Sizes stay within a signed 64-bit number.
 constexpr uint64_t kMaxBlocks = uint64_t{1} << 56;
 
-// The fewest millibits per key for 2, 3, ... probes, from 8 on in two blocks.
-// docs/local_rates.py simulates what is best.
-constexpr uint32_t kFewestMillibits[] = {2100,  3600,  5100,  6700,  8400,
-                                         10300, 12000, 12500, 14200, 16000,
-                                         18500, 20500, 22500, 25000, 27500};
+struct MarkerRow {
+  uint32_t millibits_from;
+  uint8_t marker;
+};
 
+// The markers that are written, as docs/format.md prints them.
+// docs/local_rates.py simulates which are best.
+constexpr MarkerRow kMarkers[] = {
+    {0, 33},      // 1 probe
+    {2100, 34},   // 2
+    {3600, 35},   // 3
+    {5100, 36},   // 4
+    {6700, 37},   // 5
+    {8400, 38},   // 6
+    {10300, 39},  // 7
+    {12000, 48},  // 4 + 4, in two blocks
+    {12500, 49},  // 5 + 4
+    {14200, 50},  // 5 + 5
+    {16000, 51},  // 6 + 5
+    {18500, 52},  // 6 + 6
+    {20500, 53},  // 7 + 6
+    {22500, 54},  // 7 + 7
+    {25000, 55},  // 8 + 7
+    {27500, 56},  // 8 + 8
+};
+
+// That of the last row that does not begin above `millibits`.
 uint8_t MarkerFor(uint32_t millibits) {
-  uint8_t probes = 1;
-  for (const uint32_t fewest : kFewestMillibits) {
-    if (millibits >= fewest) ++probes;
+  uint8_t marker = 0;
+  for (const MarkerRow& row : kMarkers) {
+    if (row.millibits_from <= millibits) marker = row.marker;
   }
-  return static_cast<uint8_t>((probes < 8 ? kOneBlock : kTwoBlocks) + probes);
+  return marker;
 }
 
 // ceil(keys * millibits / 512000), at least 1 and at most kMaxBlocks.
