@@ -1,7 +1,9 @@
 // The C interface of the core.
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -1,6 +1,10 @@
 #include "deltabloom/filter.h"
 
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "table/framing.h"
 #include "util/hash_list.h"

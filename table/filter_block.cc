@@ -1,5 +1,10 @@
 #include "deltabloom/filter_block.h"
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "util/coding.h"
 
 namespace deltabloom {

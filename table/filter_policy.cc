@@ -1,5 +1,9 @@
 #include "deltabloom/filter_policy.h"
 
+#include <memory>
+#include <string>
+#include <string_view>
+
 #include "table/small_filter.h"
 
 namespace deltabloom {

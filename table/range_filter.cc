@@ -1,6 +1,11 @@
 #include "deltabloom/range_filter.h"
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #include "db_bench_ext/db/contenders.h"
 
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <utility>

@@ -5,6 +5,7 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

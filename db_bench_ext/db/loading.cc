@@ -3,9 +3,12 @@
 #include <rocksdb/perf_context.h>
 #include <rocksdb/perf_level.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_statistics.h"

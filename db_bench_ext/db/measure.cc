@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/db/database.h"

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <system_error>
+#include <utility>
 
 #include "db_bench_ext/common/program.h"
 

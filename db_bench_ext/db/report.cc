@@ -1,7 +1,10 @@
 #include <rocksdb/version.h>
 
 #include <cmath>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "db_bench_ext/db/options.h"
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"

@@ -2,11 +2,15 @@
 #include <leveldb/db.h>
 
 #include <cctype>
+#include <cstdint>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/initialize.h"

@@ -1,9 +1,12 @@
 // The command line of filter_bench.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/competitors.h"

@@ -2,10 +2,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/modes.h"

@@ -3,7 +3,9 @@
 // comparison with that library alone would prove little. The bytes, the builder
 // and the hash are the library's own.
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "db_bench_ext/filter_bench/competitors.h"
 #include "rocksdb/filter_policy.h"

@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/competitors.h"

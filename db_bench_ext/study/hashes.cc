@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/study/studies.h"

@@ -1,6 +1,7 @@
 // The keys of the study of hashes.
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -8,8 +9,12 @@
 #include <functional>
 #include <random>
 #include <sstream>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/study/studies.h"

@@ -1,6 +1,11 @@
 // study: the measurements that the design of a filter rests on. Prints tables;
 // --json writes all rows, which plots.py draws.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/study/studies.h"

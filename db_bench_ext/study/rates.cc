@@ -2,6 +2,10 @@
 // over the number of keys, and of classic filters over their exact size.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"

@@ -3,7 +3,11 @@
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>
 
+#include <memory>
 #include <new>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "deltabloom/leveldb.h"
 #include "table/small_filter.h"

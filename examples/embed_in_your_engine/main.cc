@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"

@@ -7,6 +7,7 @@
 #include <leveldb/env.h>
 #include <leveldb/filter_policy.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -12,6 +12,7 @@
 #include <rocksdb/table.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>

@@ -3,6 +3,7 @@
 // Benchmark's.
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>

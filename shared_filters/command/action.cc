@@ -1,6 +1,8 @@
 #include "shared_filters/command/action.h"
 
+#include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace deltabloom::tools {
 namespace {

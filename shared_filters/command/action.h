@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "deltabloom/redis_filter.h"
 #include "shared_filters/command/interrupt.h"

@@ -1,6 +1,11 @@
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "shared_filters/command/commands.h"
 #include "shared_filters/command/keys.h"

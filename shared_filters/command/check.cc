@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <string>
+#include <string_view>
 
 #include "shared_filters/command/commands.h"
 #include "shared_filters/command/keys.h"

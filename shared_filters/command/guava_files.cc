@@ -1,6 +1,7 @@
 // Files of Guava's BloomFilter (docs/format.md, chapter "Guava"): a header of
 // six bytes, then big-endian words.
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 

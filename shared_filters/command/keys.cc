@@ -1,5 +1,7 @@
 #include "shared_filters/command/keys.h"
 
+#include <cstdint>
+
 namespace deltabloom::tools {
 
 std::unique_ptr<KeyReader> OpenKeys(const Context& context) {

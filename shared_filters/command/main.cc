@@ -1,4 +1,6 @@
 // The command deltabloom-shared: filters in Redis, from a shell.
+#include <string>
+
 #include "shared_filters/command/commands.h"
 #include "shared_filters/command/options.h"
 

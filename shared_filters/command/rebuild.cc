@@ -1,3 +1,7 @@
+#include <memory>
+#include <string>
+#include <string_view>
+
 #include "shared_filters/command/commands.h"
 #include "shared_filters/command/keys.h"
 

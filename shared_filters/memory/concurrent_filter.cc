@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "shared_filters/memory/atomic_bits.h"
 #include "shared_filters/memory/local_size.h"

@@ -1,8 +1,11 @@
 #include "shared_filters/redis/client.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 namespace deltabloom::internal {
 namespace {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <iterator>
+#include <new>
 #include <sstream>
 #include <utility>
 

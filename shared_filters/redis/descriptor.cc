@@ -3,6 +3,7 @@
 #include <map>
 #include <random>
 #include <sstream>
+#include <type_traits>
 
 #include "util/json.h"
 

@@ -1,5 +1,13 @@
 // Rebuilding a filter while others read and fill it.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "shared_filters/memory/atomic_bits.h"
 #include "shared_filters/redis/filter.h"

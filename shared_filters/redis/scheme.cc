@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <limits>
+#include <string>
+#include <string_view>
 
 #include "deltabloom/go_murmur3_filter.h"
 #include "deltabloom/sizing.h"

@@ -13,6 +13,7 @@
 #include <locale>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

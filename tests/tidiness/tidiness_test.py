@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Holds the source tree to its own rules: includes point only downwards,
-only one file names RocksDB's private classes, public headers include nothing
-but the standard library, links in the documents lead somewhere."""
+files include the standard headers of what they use, only one file names
+RocksDB's private classes, public headers include nothing but the standard
+library, links in the documents lead somewhere."""
 
 import pathlib
 import re
 import sys
 import unittest
+
+from standard_headers import HEADERS
 
 ROOT = pathlib.Path(sys.argv.pop()).resolve()
 
@@ -75,6 +78,24 @@ def layer_of_include(name):
     return "shared_filters/include" if shared else "include"
 
 
+def included(text):
+    """The standard headers that a file includes itself."""
+    headers = set(re.findall(r"(?m)^\s*#\s*include\s+<([^>]+)>", text))
+    # These promise the classes of the stream that they are about.
+    streams = {"iostream", "sstream", "fstream"} & headers
+    return headers | ({"istream", "ostream"} if streams else set())
+
+
+def headers_of_names(text):
+    """The standard headers of the names that a file uses, each with a name."""
+    text = re.sub(r'//[^\n]*|"(\\.|[^"\\\n])*"', "", text)
+    names = re.findall(r"\bstd::([A-Za-z_0-9]+)", text)
+    used = {HEADERS[name]: "std::" + name for name in names if name in HEADERS}
+    for name in re.findall(r"\bu?int(?:8|16|32|64)_t\b", text)[:1]:
+        used["cstdint"] = name
+    return used
+
+
 class Tidiness(unittest.TestCase):
     def test_includes_point_downwards(self):
         seen = 0
@@ -86,6 +107,20 @@ class Tidiness(unittest.TestCase):
                     seen += 1
                     self.assertIn(target, MAY_INCLUDE[layer] | {layer}, f"{here} includes {name}")
         self.assertGreater(seen, 20)
+
+    def test_standard_headers_are_included_where_they_are_used(self):
+        # In the file itself or in its own header, so that no header can go that another file
+        # needs. Tests, which share headers for their own use, are left out.
+        texts = dict(files("*.h", "*.cc"))
+        for here, text in texts.items():
+            if not layer_of(here):
+                continue
+            own = texts.get(here.removesuffix(".cc") + ".h", "")
+            there = (
+                included(text) | included(own) | ({"cstdint"} if "<stdint.h>" in text else set())
+            )
+            missing = {h: name for h, name in headers_of_names(text).items() if h not in there}
+            self.assertEqual(missing, {}, f"{here}: names of headers that it does not include")
 
     def test_public_headers_use_the_standard_library_only(self):
         for here, text in files("*.h"):

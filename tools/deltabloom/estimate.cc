@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "deltabloom/sizing.h"
 #include "tools/deltabloom/commands.h"

@@ -1,6 +1,7 @@
 #include "tools/deltabloom/filter_use.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "tools/deltabloom/reads.h"

@@ -1,8 +1,10 @@
 // deltabloom inspect: which filters table files hold, and whether they are
 // sound.
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "deltabloom/filter.h"

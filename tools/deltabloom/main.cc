@@ -1,4 +1,6 @@
 // The command deltabloom.
+#include <vector>
+
 #include "tools/deltabloom/commands.h"
 #include "tools/program/program.h"
 

@@ -108,6 +108,10 @@ bool FamilyOptions::NamesDeltabloom() const {
   return id == "deltabloom" || StartsWith(id, "deltabloom:");
 }
 
+// These three look for the text of an option, which a file of RocksDB always
+// has, instead of parsing all options: the program also reads databases whose
+// options it could not accept, such as a key transform of another program or
+// options of a later version.
 bool FamilyOptions::OwnCompatibility() const {
   return NamesDeltabloom() && Contains(policy, "compatibility=own");
 }

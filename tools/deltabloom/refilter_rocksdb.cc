@@ -10,14 +10,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <new>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/policy/sealed_bits.h"

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "tools/deltabloom/commands.h"
 

@@ -1,7 +1,11 @@
 // Tables of LevelDB: their keys and their filter block.
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"

@@ -1,7 +1,11 @@
 // The range filter that a table of RocksDB holds as a property: whether it lets
 // through every range that holds a key of the table.
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "engines/rocksdb/base/key_transforms.h"

@@ -2,9 +2,12 @@
 #include <rocksdb/filter_policy.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

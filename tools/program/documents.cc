@@ -1,6 +1,8 @@
 // The manual pages and the completion for Bash, generated from the commands.
 #include <algorithm>
 #include <cctype>
+#include <string>
+#include <vector>
 
 #include "tools/program/program.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -10,6 +11,8 @@
 #include <memory>
 #include <new>
 #include <sstream>
+#include <system_error>
+#include <utility>
 
 #include "util/cpu.h"
 

@@ -1,9 +1,13 @@
 // The cuts that are considered.
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "util/range/choice.h"
 

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "util/range/choice.h"
 #include "util/range/prefixes.h"

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 
 #include "util/coding.h"
 #include "util/range/key_store.h"

@@ -53,7 +53,7 @@ std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes);
 
 // A range of keys, lower <= k < upper. REQUIRES: lower < upper.
 struct KeyRange {
-  KeyRange(std::string_view lower, std::string_view upper);
+  KeyRange(std::string_view from, std::string_view to);
 
   std::string_view lower, upper;
   size_t equal;   // bytes with which both begin

@@ -4,6 +4,10 @@
 // some keys, spread evenly, each of their groups is taken away and then asked
 // for: a group is what shares a component of the key and all before it.
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "util/coding.h"
 #include "util/range/choice.h"

@@ -3,6 +3,7 @@
 // a cut is empty if the cut's filter holds none of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -98,10 +98,10 @@ std::optional<double> RocksDBFilterRate(std::string_view filter,
   if (byte(5) == 0) return 1;
   if (byte(5) == 0xff && byte(4) == 0 && byte(3) >> 5 == 0 &&
       payload % 64 == 0 && (byte(3) & 31) > 0) {
+    const size_t lines = payload / 64;
     return BlockedBloomRate(
         kRocksDBLineBits,
-        static_cast<double>(keys) / static_cast<double>(payload / 64),
-        byte(3) & 31);
+        static_cast<double>(keys) / static_cast<double>(lines), byte(3) & 31);
   }
   const uint64_t blocks =
       byte(3) | uint64_t{byte(2)} << 8 | uint64_t{byte(1)} << 16;

@@ -1,7 +1,10 @@
 #include "engines/rocksdb/ranges/collector.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 

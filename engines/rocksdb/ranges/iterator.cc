@@ -1,6 +1,8 @@
 #include "engines/rocksdb/ranges/iterator.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <type_traits>
 #include <utility>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 #include "engines/rocksdb/base/options.h"
 #include "rocksdb/comparator.h"

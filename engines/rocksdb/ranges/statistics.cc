@@ -1,5 +1,7 @@
 // The texts of RocksDBRangeStatistics.
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "deltabloom/rocksdb_ranges.h"
 #include "util/json.h"

@@ -4,6 +4,13 @@
 
 #include <hiredis/hiredis.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "deltabloom/redis_filter.h"
 
 class OwnConnection : public deltabloom::RedisConnection {

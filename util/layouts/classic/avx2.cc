@@ -4,6 +4,10 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
 #include "util/key_batch.h"
 #include "util/layouts/classic/classic.h"
 

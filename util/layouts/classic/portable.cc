@@ -1,4 +1,8 @@
 // The kernels of classic for any machine.
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
 #include "util/key_batch.h"
 #include "util/layouts/classic/classic.h"
 

@@ -2,7 +2,9 @@
 // filter's bits. Its probes depend on each other (docs/design.md) in a way that
 // no formula describes, so what they add to the rate is a table, measured by
 // `script/study classic`.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 
 #include "util/coding.h"

@@ -1,4 +1,9 @@
 // Rows of classic: planning, building and parsing.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "util/layouts/classic/classic.h"
 
 namespace deltabloom::internal::classic {

@@ -15,6 +15,8 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 
+#include <cstdint>
+
 #include "util/layouts/compact/compact.h"
 
 #define DELTABLOOM_KERNELS Avx512

@@ -1,7 +1,10 @@
 // Building compact filters: hashes in, payload out.
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>

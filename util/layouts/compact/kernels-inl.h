@@ -8,6 +8,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "util/key_batch.h"

@@ -1,4 +1,6 @@
 // The lookups of compact for NEON.
+#include <cstdint>
+
 #include "util/layouts/compact/compact.h"
 
 #if defined(DELTABLOOM_HAS_NEON)

@@ -1,4 +1,6 @@
 // The lookups of compact for any machine.
+#include <cstdint>
+
 #include "util/layouts/compact/compact.h"
 
 #define DELTABLOOM_TARGET

@@ -1,4 +1,11 @@
 // The row of compact: planning, parsing and the rate.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "util/json.h"
 #include "util/layouts/compact/compact.h"
 #include "util/layouts/local/local.h"

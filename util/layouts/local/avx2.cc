@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include <cstdint>
+
 #include "util/layouts/local/local.h"
 
 #define DELTABLOOM_TARGET DELTABLOOM_TARGET_AVX2

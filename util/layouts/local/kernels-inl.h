@@ -7,6 +7,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
 
 #include "util/key_batch.h"
 #include "util/layouts/local/local.h"

@@ -1,6 +1,7 @@
 // The kernels of local for NEON: a round of probes in two vectors of four
 // lanes. The compiler's own vectors, which become the instructions that
 // intrinsics name.
+#include <cstdint>
 #include <cstring>
 
 #include "util/layouts/local/local.h"

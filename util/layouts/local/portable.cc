@@ -1,4 +1,6 @@
 // The kernels of local for any machine.
+#include <cstdint>
+
 #include "util/layouts/local/local.h"
 
 #define DELTABLOOM_TARGET

@@ -1,7 +1,9 @@
 // The false-positive rate of local filters: expected, and estimated from a
 // filter's bits. tests/util/rate_test.cc compares both with filters.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
