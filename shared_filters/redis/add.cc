@@ -1,6 +1,9 @@
 // Adding keys: a script for each group of keys of a shard.
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "shared_filters/redis/batch.h"
 #include "shared_filters/redis/filter.h"

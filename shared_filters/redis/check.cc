@@ -1,8 +1,12 @@
 // Looking up keys, and reading all bits: plain commands in one pipeline, of
 // which the last ones vouch for the others.
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "shared_filters/memory/atomic_bits.h"
 #include "shared_filters/redis/batch.h"

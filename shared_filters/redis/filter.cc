@@ -1,6 +1,10 @@
 // Making, opening, confirming, moving and deleting filters.
 #include "shared_filters/redis/filter.h"
 
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
 namespace deltabloom {
 
 namespace internal {

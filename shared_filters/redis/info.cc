@@ -1,5 +1,7 @@
 // RedisFilter::Info: the descriptor, and counts of each shard's bits.
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 
 #include "shared_filters/redis/filter.h"
 #include "shared_filters/redis/verify.h"
