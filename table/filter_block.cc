@@ -13,7 +13,7 @@ using namespace internal;  // NOLINT
 
 // A window that has keys but no filter for them holds two zero bytes. Filters
 // of keys are never shorter, and none of this size has another meaning.
-constexpr std::string_view kNoFilter("\0", 2);
+constexpr std::string_view kNoFilter("\0\0", 2);
 
 FilterBlockBuilder::FilterBlockBuilder(const FilterPolicy *policy,
                                        unsigned base_lg, uint64_t max_size)

@@ -27,7 +27,7 @@ namespace deltabloom::internal {
 // RocksDBRangeOptions, and what follows from them.
 struct ParsedRangeOptions : RocksDBRangeOptions {
   // Sets all fields. Returns what Validate() does.
-  std::string Set(const RocksDBRangeOptions& options);
+  std::string Set(const RocksDBRangeOptions& from);
 
   std::vector<range::Cut> cuts;                    // of range_prefixes
   const RegisteredTransform* transform = nullptr;  // null: "none"
@@ -62,7 +62,7 @@ struct RangesState {
 
   // Returns whether the collector can use the order: keys ascend bytewise, or
   // do so once they are transformed.
-  bool OrderFits(const rocksdb::Comparator& comparator) const;
+  bool OrderFits(const rocksdb::Comparator& order) const;
 
   const ParsedRangeOptions options;
   // kRangePropertyName, so that table filters need no memory.
