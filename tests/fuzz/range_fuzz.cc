@@ -1,8 +1,8 @@
-// Range parts. Any bytes as one: no read out of bounds, and ranges that are
+// Range filters. Any bytes as one: no read out of bounds, and ranges that are
 // none always match. Keys that are built into one are found in every range that
 // holds one of them.
 //
-// Input: what to do, two bounds, then a range part, or bits per key and keys.
+// Input: what to do, two bounds, then a range filter, or bits per key and keys.
 #include "tests/fuzz/harness.h"
 #include "util/coding.h"
 #include "util/range/range_part.h"

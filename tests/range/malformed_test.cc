@@ -1,4 +1,4 @@
-// Every rule that a range part can break, with the answer that docs/format.md
+// Every rule that a range filter can break, with the answer that docs/format.md
 // requires; and bytes changed at random, which must not be read out of bounds.
 
 #include "tests/random.h"

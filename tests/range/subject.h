@@ -1,4 +1,4 @@
-// Sets of keys for tests of range parts, and what is true about them.
+// Sets of keys for tests of range filters, and what is true about them.
 #pragma once
 
 #include <set>

@@ -88,9 +88,9 @@ bool CompactIsValid(std::string_view payload);
 // The answer for any payload, malformed ones included.
 bool CompactMayMatch(std::string_view payload, uint64_t hash);
 
-// A slow reader of range parts, written straight from docs/format.md: codes are
-// a set, prefixes are strings of '0' and '1'. Only for parts that a writer
-// made.
+// A slow reader of range filters, written straight from docs/format.md: codes
+// are a set, prefixes are strings of '0' and '1'. Only for filters that a
+// writer made.
 class Range {
  public:
   explicit Range(const std::string& part);

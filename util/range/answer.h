@@ -1,4 +1,4 @@
-// The answer of a range part.
+// The answer of a range filter.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which cuts a range part of prefixes has, and with how many bits each
+// Which cuts a range filter of prefixes has, and with how many bits each
 // (docs/design.md, "Ranges: which cuts").
 #pragma once
 

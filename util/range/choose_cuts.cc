@@ -1,7 +1,7 @@
 // Choosing cuts, and dividing bits among them.
 //
 // A sample that asks a cut for m prefixes passes its filter of b bits per
-// prefix with a probability of 1 - (1 - 2^-b)^m, and passes the part with the
+// prefix with a probability of 1 - (1 - 2^-b)^m, and passes all with the
 // product over the cuts.
 #include <algorithm>
 #include <array>

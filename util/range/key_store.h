@@ -1,4 +1,4 @@
-// The keys of which a range part is built.
+// The keys of which a range filter is built.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The shape "numbers" of a range part (docs/format.md, "Numbers").
+// The shape "numbers" of a range filter (docs/format.md, "Numbers").
 //
 // For keys of one size that are numbers in some base: integers, decimal digits,
 // times, and several of them in a row.

@@ -1,6 +1,6 @@
-// The shape "prefixes" of a range part (docs/format.md, "Prefixes"): filters of
-// key prefixes at a few cuts. A range whose possible keys have few prefixes at
-// a cut is empty if the cut's filter holds none of them.
+// The shape "prefixes" of a range filter (docs/format.md, "Prefixes"): filters
+// of key prefixes at a few cuts. A range whose possible keys have few prefixes
+// at a cut is empty if the cut's filter holds none of them.
 #pragma once
 
 #include <algorithm>

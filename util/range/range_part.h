@@ -1,4 +1,4 @@
-// The range part of a filter: answers "is any key in [lower, upper)?".
+// A range filter: answers "is any key in [lower, upper)?".
 // docs/format.md, chapter "Range filter", defines its bytes.
 #pragma once
 
@@ -21,16 +21,16 @@
 
 namespace deltabloom::internal {
 
-// The size that ends a range part: that of the bytes before it.
+// The size that ends a range filter: that of the bytes before it.
 inline constexpr size_t kRangePartSizeBytes = 8;
 
-// A range part may take this many bytes, however few keys it has.
+// A range filter may take this many bytes, however few keys it has.
 inline constexpr uint64_t kRangePartFreeBytes = 160;
 
-// The most bytes of a range part of this many distinct keys.
+// The most bytes of a range filter of this many distinct keys.
 uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key);
 
-// Builds the range part of one filter, and is empty again after Finish. Keys
+// Builds one range filter, and is empty again after Finish. Keys
 // must come in ascending bytewise order; equal neighbours are allowed and count
 // once. Without memory it gives up: it throws nothing.
 class RangePartBuilder {
@@ -42,7 +42,7 @@ class RangePartBuilder {
   // Adds a range that was looked up, of which kMaxCutBytes of each bound count.
   // One of weight 2 counts as two. An open range says nothing about cuts and is
   // ignored, as is one whose weight is not positive. REQUIRES: no key was
-  // added. Samples stay for all parts.
+  // added. Samples stay for all filters.
   void AddSample(std::string_view lower, std::optional<std::string_view> upper,
                  double weight = 1);
   // Cuts for keys of any form; samples then have no effect. REQUIRES: no key
@@ -54,7 +54,7 @@ class RangePartBuilder {
     learned_cuts_ = std::move(cuts);
   }
 
-  // From now on the part takes no more bits per key than `most`.
+  // From now on the filter takes no more bits per key than `most`.
   void LimitBits(double most) { bits_per_key_ = std::min(bits_per_key_, most); }
 
   void AddKey(std::string_view key) noexcept;
@@ -65,10 +65,10 @@ class RangePartBuilder {
   // The most memory that Finish would hold now, without what it appends.
   size_t EstimatedBuildBytes() const;
 
-  // Appends the range part, ending in its own size, to *dst. False, and nothing
-  // appended, as RangeFilterBuilder::Finish.
+  // Appends the range filter, ending in its own size, to *dst. False, and
+  // nothing appended, as RangeFilterBuilder::Finish.
   bool Finish(std::string* dst) noexcept;
-  // Returns whether samples chose the last part.
+  // Returns whether samples chose the last filter.
   bool Learned() const { return learned_; }
   void Clear();
 
@@ -91,7 +91,7 @@ class RangePartBuilder {
   bool gave_up_ = false;
 };
 
-// A view over a range part, parsed once; the bytes must outlive it. Any bytes
+// A view over a range filter, parsed once; the bytes must outlive it. Any bytes
 // are safe: damaged ones and those of a later version always match.
 class RangePart {
  public:
@@ -106,7 +106,7 @@ class RangePart {
   range::Answer Ask(std::string_view lower,
                     std::optional<std::string_view> upper) const;
 
-  // True only if some added key k has k >= bound. A part of numbers knows it
+  // True only if some added key k has k >= bound. A filter of numbers knows it
   // for every bound, one of prefixes unless the bound begins like the last key.
   bool HasKeyFrom(std::string_view bound) const;
   // True only if some added key k has k < bound; in the same way.
