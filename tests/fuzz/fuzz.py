@@ -211,7 +211,8 @@ class Campaign:
         for harness in self.harnesses:
             speed = harness.executions / harness.cpu_seconds if harness.cpu_seconds else 0
             print(
-                f"{harness.name:<20}{harness.executions:>14,}{speed:>16,.0f}{len(harness.found):>10}"
+                f"{harness.name:<20}{harness.executions:>14,}"
+                f"{speed:>16,.0f}{len(harness.found):>10}"
             )
         for harness in self.harnesses:
             if harness.held_up:
