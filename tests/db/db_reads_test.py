@@ -21,8 +21,16 @@ from support import open_terminal, seed_of_this_run  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
 SEED = seed_of_this_run()
-DEMO = ["none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic", "deltabloom-local", "deltabloom-auto",
-        "deltabloom-auto-levels", "rocksdb-bloom-refilter"]  # fmt: skip
+DEMO = [
+    "none",
+    "rocksdb-bloom",
+    "rocksdb-ribbon",
+    "deltabloom-classic",
+    "deltabloom-local",
+    "deltabloom-auto",
+    "deltabloom-auto-levels",
+    "rocksdb-bloom-refilter",
+]
 UNIFORM = ["rocksdb-bloom", "rocksdb-ribbon", "deltabloom-local", "deltabloom-compact"]
 READS = "absent_data_block_reads_per_lookup"
 BLOCKS = "absent_data_blocks_per_lookup"

@@ -147,7 +147,8 @@ class Situations(DatabaseTest):
             1,
             "filters_not_queried",
             "1 table of 0.2 MB (Deltabloom compact under the name rocksdb.BuiltinBloomFilter) are "
-            "not used under filter_policy=bloomfilter:10:false: a lookup of an absent key reads 1.0000 data blocks",
+            "not used under filter_policy=bloomfilter:10:false: a lookup of an absent key "
+            "reads 1.0000 data blocks",
         ),
         (
             "the same with partitions",

@@ -24,8 +24,8 @@ struct RegisteredTransform {
 
 inline constexpr char kNoTransform[] = "none";
 
-// Those that are built in, and those that were added. What Find() returns lives
-// as long as this.
+// The transforms that are built in, and those that were added. What Find()
+// returns lives as long as this object.
 class KeyTransforms {
  public:
   KeyTransforms();
@@ -50,7 +50,7 @@ class KeyTransforms {
   std::map<std::pair<std::string, uint32_t>, RegisteredTransform> transforms_;
 };
 
-// The same of TheProcess().
+// These functions ask the transforms of TheProcess().
 const RegisteredTransform* FindKeyTransform(std::string_view text);
 const RegisteredTransform* FindKeyTransform(uint32_t id);
 std::string KeyTransformNames();

@@ -12,7 +12,7 @@
 
 namespace deltabloom::internal {
 
-// What policies that are destroyed have counted, and the last reset of the sum.
+// The counts of policies that are destroyed, and the last reset of the sum.
 struct EarlierCounts {
   FilterRows ended;
   Baseline baseline;

@@ -187,7 +187,8 @@ void AddPolicy(Process* process, const rocksdb::FilterPolicy* policy,
                PolicyStatistics* statistics);
 void RemovePolicy(Process* process, const rocksdb::FilterPolicy* policy);
 
-// Those of the policy; false if it was not added.
+// These functions concern the statistics of the policy. Both return false if it
+// was not added.
 bool StatisticsOf(Process* process, const rocksdb::FilterPolicy& policy,
                   RocksDBFilterStatistics* statistics);
 bool ResetStatisticsOf(Process* process, const rocksdb::FilterPolicy& policy);

@@ -131,7 +131,8 @@ class Shared(unittest.TestCase):
             (("create",), "NAME is required"),
             (
                 ("create", "f"),
-                "deltabloom-shared create: filter 'f': no size is set: use --keys, or --bits and --probes",
+                "deltabloom-shared create: filter 'f': no size is set: use --keys, or "
+                "--bits and --probes",
             ),
             (("info", "f", "--adopt", "--scheme", "go-murmur3"), "no size is set"),
             (("create", "f", "--keys", "-1"), "--keys"),
