@@ -40,6 +40,7 @@ expect("the RocksDB policy and its plugin ................. no: needs RocksDB fr
 expect("the LevelDB policy ................................ no: needs LevelDB (libleveldb-dev)")
 expect("shared filters in Redis ........................... no: needs pkg-config (pkg-config)")
 expect("the command deltabloom ............................ no: needs CLI11 (libcli11-dev), nlohmann-json (nlohmann-json3-dev)")
+expect("the command deltabloom-shared ..................... no: needs DELTABLOOM_REDIS")
 expect("measuring programs ................................ no: needs DELTABLOOM_ROCKSDB")
 expect("tests ............................................. no: needs GoogleTest (libgtest-dev)")
 
@@ -54,6 +55,12 @@ configure(success ${SOURCE} -DDELTABLOOM_TOOLS=OFF)
 expect("the command deltabloom ............................ no: DELTABLOOM_TOOLS=OFF")
 expect("measuring programs ................................ no: DELTABLOOM_DB_BENCH_EXT=OFF")
 expect("tests ............................................. no: DELTABLOOM_TESTS=OFF")
+
+# shared_filters builds alone, without the other parts.
+configure(success ${SOURCE}/shared_filters)
+expect("filters shared with other languages and threads ... yes")
+expect("the RocksDB policy and its plugin ................. no: DELTABLOOM_ROCKSDB=OFF")
+expect("the command deltabloom ............................ no: DELTABLOOM_TOOLS=OFF")
 
 # Deltabloom is a part of another project's build.
 set(parent ${SOURCE}/tests/install/parent -DDELTABLOOM=${SOURCE})
