@@ -190,7 +190,7 @@ const char* FirstWrongResult(FilterBitsBuilder* builder,
 
   const auto reader = NewBitsReader(policy, filter);
   std::array<bool, 2 * kKeys> batch;
-  reader->MayMatch(kKeys, &pointers[0], &batch[0]);
+  reader->MayMatch(kKeys, pointers.data(), batch.data());
   reader->MayMatch(kKeys, &pointers[kKeys], &batch[kKeys]);
   int absent_matches = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
