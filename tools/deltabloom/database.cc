@@ -11,6 +11,7 @@
 #include "engines/rocksdb/ranges/property.h"
 #include "table/sst/sst.h"
 #include "tools/deltabloom/manifest.h"
+#include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/table_files.h"
 
 namespace deltabloom::tools {
@@ -32,7 +33,10 @@ std::string AddTable(const TableFile& file, const Manifest* manifest,
               manifest->tables().at(NumberOfName(file.path));
           table.level = static_cast<int>(std::min(live.level, 1000u));
           table.family = manifest->FamilyName(live.family);
+          table.first_key = live.first_key;
+          table.last_key = live.last_key;
         }
+        table.comparator = TextOf(sst, "rocksdb.comparator");
         const auto verdict = database->verdicts.find(table.family);
         table.use = FindFilterUse(source, sst,
                                   verdict == database->verdicts.end()
@@ -129,6 +133,25 @@ void AddUnlisted(const std::vector<TableFile>& files, const Manifest& manifest,
   }
 }
 
+void SetShares(std::vector<DatabaseTable>* tables) {
+  std::map<std::string, std::vector<DatabaseTable*>> families;
+  for (DatabaseTable& table : *tables) {
+    if (table.level >= 0) families[table.family].push_back(&table);
+  }
+  for (const auto& [name, of_family] : families) {
+    std::vector<TableInTree> tree;
+    for (const DatabaseTable* table : of_family) {
+      tree.push_back({table->level, static_cast<double>(table->filter_keys),
+                      table->first_key, table->last_key});
+    }
+    const std::vector<double> shares =
+        SharesOfLookups(tree, IsBytewise(of_family[0]->comparator));
+    for (size_t i = 0; i < shares.size(); ++i) {
+      of_family[i]->share_of_lookups = shares[i];
+    }
+  }
+}
+
 }  // namespace
 
 Database ReadDatabase(const std::string& path, Console* console) {
@@ -154,6 +177,7 @@ Database ReadDatabase(const std::string& path, Console* console) {
   if (!known) database.problems.push_back(problem);
   AddTables(files, known ? &manifest : nullptr, console, &database);
   if (known) AddUnlisted(files, manifest, &database);
+  SetShares(&database.tables);
   return database;
 }
 

@@ -17,6 +17,11 @@ namespace deltabloom::tools {
 struct DatabaseTable {
   std::string family;  // empty: not known
   int level = -1;      // -1: not known
+  std::string first_key;
+  std::string last_key;
+  std::string comparator;
+  // Of a table whose level is known: see SharesOfLookups().
+  double share_of_lookups = 0;
   uint64_t bytes = 0;
   uint64_t entries = 0;
   uint64_t written = 0;      // in seconds since 1970; 0: not known

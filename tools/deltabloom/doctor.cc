@@ -91,8 +91,8 @@ DatabaseReport ReportOf(Database database) {
     report.groups[key].Add({1, table.bytes, table.entries, table.filter_bytes,
                             table.written, table.written});
     if (table.level >= 0) {
-      report.reads[table.family].Add(table.level, table.use.RateInUse(),
-                                     table.filter_keys);
+      report.reads[table.family].Add(table.use.RateInUse(),
+                                     table.share_of_lookups);
     }
   }
   return report;
@@ -707,9 +707,9 @@ every key, is found by deltabloom inspect and verify, which read all of them.
 Tables in other directories (db_paths, cf_paths) are counted only.
 
 The number of data blocks that a lookup of an absent key reads is the sum of the
-expected false-positive rates of the filters, one for each table of level 0 and
-one, the average, for each other level. Without a filter, or with one that is not
-used, it is 1.
+expected false-positive rates of the filters that it asks: one for each table of
+level 0, and one for each other level, as far as the keys of these tables reach.
+Without a filter, or with one that is not used, a table counts 1.
 
 Where filters are in the block cache (cache_index_and_filter_blocks, or partitions)
 it reads how large that is: from the LOG, because OPTIONS files do not say it. If

@@ -61,6 +61,16 @@ bool Skip(Cursor* cursor, int numbers, int texts) {
   return true;
 }
 
+// A key with the eight bytes that RocksDB appends, its sequence number and
+// kind.
+bool TakeKey(Cursor* cursor, std::string* key) {
+  constexpr size_t kAppended = 8;
+  std::string_view text;
+  if (!Text(cursor, &text)) return false;
+  *key = text.substr(0, text.size() - std::min(kAppended, text.size()));
+  return true;
+}
+
 // Pairs of a tag and a text, up to the tag that ends them. Sets *found if one
 // has the tag `find` and a text that is not empty.
 bool SkipFields(Cursor* cursor, uint32_t end, uint32_t find = 0,
@@ -100,13 +110,14 @@ bool TakeTable(Cursor* cursor, uint32_t tag, Edit* edit) {
   constexpr uint32_t kFileChecksum = 7;
   // The path, of kNewFile3; size; the first and the last key; sequence numbers.
   if (!Skip(cursor, tag == kNewFile3 ? 1 : 0, 0) ||
-      !cursor->Varint64(&table.size) || !Skip(cursor, 0, 2) ||
+      !cursor->Varint64(&table.size) || !TakeKey(cursor, &table.first_key) ||
+      !TakeKey(cursor, &table.last_key) ||
       (tag != kNewFile && !Skip(cursor, 2, 0)) ||
       (tag == kNewFile4 &&
        !SkipFields(cursor, kEndOfFields, kFileChecksum, &table.has_checksum))) {
     return false;
   }
-  edit->tables.emplace_back(number, table);
+  edit->tables.emplace_back(number, std::move(table));
   return true;
 }
 
@@ -252,7 +263,7 @@ std::string Manifest::Apply(std::string_view bytes) {
   for (const uint64_t number : edit.deleted) tables_.erase(number);
   for (auto& [number, table] : edit.tables) {
     table.family = edit.family;
-    tables_[number] = table;
+    tables_[number] = std::move(table);
   }
   if (!edit.dropped) return {};
   families_.erase(edit.family);

@@ -15,6 +15,9 @@ struct LiveTable {
   uint32_t level = 0;
   uint64_t size = 0;          // of the file
   bool has_checksum = false;  // of the file: file_checksum_gen_factory
+  // Its first and its last key.
+  std::string first_key;
+  std::string last_key;
 };
 
 class Manifest {

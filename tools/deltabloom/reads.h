@@ -2,15 +2,9 @@
 // false-positive rates of filters.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
-
-#include "tools/program/console.h"
+#include <vector>
 
 namespace deltabloom::tools {
 
@@ -33,31 +27,44 @@ class RateSum {
   double keys_ = 0;
 };
 
-// The reads of one column family: the sum over its sorted runs of their average
-// rates. Each table of level 0 is a run, and so is each other level.
+// The reads of one column family, or of a level of it: each lookup asks the
+// filters of the tables whose keys it lies between.
 class Reads {
  public:
-  // A table of `keys` keys whose filter has this rate; 1: it has none.
-  void Add(int level, const std::optional<double>& rate, uint64_t keys) {
-    runs_[{level, level == 0 ? runs_.size() : 0}].Add(
-        rate, std::max(1.0, static_cast<double>(keys)));
+  // A table whose filter has this rate (1: it has none), which this share of
+  // the lookups asks.
+  void Add(const std::optional<double>& rate, double share_of_lookups) {
+    known_ = known_ && rate.has_value();
+    sum_ += rate.value_or(0) * share_of_lookups;
   }
   // Returns nothing if a rate is not known.
   std::optional<double> Sum() const {
-    double sum = 0;
-    for (const auto& [key, run] : runs_) {
-      if (!run.Rate().has_value()) return std::nullopt;
-      sum += *run.Rate();
-    }
-    return sum;
+    return known_ ? std::optional(sum_) : std::nullopt;
   }
-  std::string Text() const {
-    const auto sum = Sum();
-    return sum.has_value() ? Format("%.4f", *sum) : "?";
-  }
+  std::string Text() const;
 
  private:
-  std::map<std::pair<int, size_t>, RateSum> runs_;
+  bool known_ = true;
+  double sum_ = 0;
 };
+
+// Whether this comparator of RocksDB orders keys by their bytes, or in reverse.
+bool IsBytewise(const std::string& comparator);
+
+// A table of a column family, as a lookup finds it.
+struct TableInTree {
+  int level = 0;
+  double keys = 0;
+  std::string first_key;
+  std::string last_key;
+};
+
+// For each table the share of lookups whose keys lie between its first and its
+// last key, if lookups are spread as the keys of all these tables. A table of
+// level 0 is a sorted run, and so is each other level; the keys of a table lie
+// evenly between its first and its last one, taken as numbers. Without
+// `bytewise` the tables of a run are taken to cover all keys.
+std::vector<double> SharesOfLookups(const std::vector<TableInTree>& tables,
+                                    bool bytewise);
 
 }  // namespace deltabloom::tools

@@ -95,6 +95,7 @@ class Run {
     ForEachTable([&](size_t, RefilterTable* table) {
       if (table->reason.empty()) PlanRefilter(OptionsOf(*table), table);
     });
+    SetShares();
     if (options_.filter.allocation == RocksDBAllocation::kLevels) Allocate();
     if (!options_.dry_run) PrepareTemporaries();
     ForEachTable([&](size_t job, RefilterTable* table) {
@@ -227,6 +228,8 @@ class Run {
           live.level > 0 && live.level == last_levels[live.family];
       table.size = live.size;
       table.has_checksum = live.has_checksum;
+      table.first_key = live.first_key;
+      table.last_key = live.last_key;
       const std::vector<std::string> found = FindTable(directories_, number);
       table.path = found.empty()
                        ? NumberedPath(options_.database, number, "sst")
@@ -238,6 +241,25 @@ class Run {
       }
       if (!table.reason.empty()) table.outcome = Outcome::kFailed;
       tables_.push_back(std::move(table));
+    }
+  }
+
+  void SetShares() {
+    std::map<std::string, std::vector<RefilterTable*>> families;
+    for (RefilterTable& table : tables_) {
+      families[table.family].push_back(&table);
+    }
+    for (const auto& [name, tables] : families) {
+      std::vector<TableInTree> tree;
+      for (const RefilterTable* table : tables) {
+        tree.push_back({table->level, static_cast<double>(table->tree_keys),
+                        table->first_key, table->last_key});
+      }
+      const std::vector<double> shares =
+          SharesOfLookups(tree, tables[0]->bytewise);
+      for (size_t i = 0; i < shares.size(); ++i) {
+        tables[i]->share_of_lookups = shares[i];
+      }
     }
   }
 
@@ -370,8 +392,8 @@ class Run {
         group->keys += table.keys;
         group->bytes += table.filter_bytes;
         ++group->filters[table.before.empty() ? "none" : table.before];
-        group->before.Add(table.level, table.rate_before, table.keys);
-        group->after.Add(table.level, table.rate_after, table.keys);
+        group->before.Add(table.rate_before, table.share_of_lookups);
+        group->after.Add(table.rate_after, table.share_of_lookups);
       }
     }
     return totals;
@@ -563,7 +585,8 @@ With allocation=levels a table gets the bits of its level, as far as they fit.
 
 With --dry-run nothing is written, the database is not locked and no keys are
 read. The number of reads is that of data blocks for a lookup of an absent key,
-in all tables of level 0 and in one table of each other level.
+in all tables of level 0 and in one table of each other level, as far as their
+keys reach.
 
 The document of --json has "files", "levels", "column_families", "summary", the
 number of files by result, and "not_used", the number of new filters in column

@@ -37,10 +37,15 @@ struct RefilterTable {
   uint64_t size = 0;          // by the MANIFEST
   bool has_checksum = false;  // in the MANIFEST
   double bits_per_key = 0;    // of allocation=levels; 0: those of the options
+  std::string first_key;      // by the MANIFEST
+  std::string last_key;
 
   Outcome outcome = Outcome::kLeft;
   std::string reason;
-  uint64_t keys = 0;  // and prefixes, in the filter
+  bool bytewise = true;         // see SharesOfLookups()
+  uint64_t tree_keys = 0;       // as `keys`; without a filter its entries
+  double share_of_lookups = 0;  // once all tables are planned
+  uint64_t keys = 0;            // and prefixes, in the filter
   uint64_t filter_bytes = 0;
   std::string before;  // "RocksDB Bloom"; empty: no filter
   std::string after;

@@ -147,6 +147,8 @@ void PlanTable(const RefilterOptions& options, const SstSource& source,
           " bytes by the MANIFEST, found " + std::to_string(source.Size()));
   }
   const SstFile file = ReadSst(source);
+  table->bytewise = IsBytewise(TextOf(file, "rocksdb.comparator"));
+  table->tree_keys = FilterKeysOf(file);
   if (file.filters.empty()) {
     table->reason = "it has no filter, and no room for one";
     table->rate_before = 1;
@@ -154,7 +156,7 @@ void PlanTable(const RefilterOptions& options, const SstSource& source,
   }
   const SstFilter& filter = file.filters[0];
   table->filter_bytes = filter.bytes;
-  table->keys = FilterKeysOf(file);
+  table->keys = table->tree_keys;
   std::string no_prefixes;
   const FilterContent content = FindContent(file, &no_prefixes);
   RateSum before;
