@@ -4,7 +4,6 @@ the program, in a browser without a window.
 Usage: estimate_test.py DELTABLOOM [CHROMIUM]
 """
 
-import html
 import json
 import pathlib
 import re
@@ -14,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+import browser
 
 TOOL = sys.argv[1]
 CHROMIUM = sys.argv[2] if len(sys.argv) > 2 else None
@@ -96,28 +97,10 @@ class Page(unittest.TestCase):
         """The page's document once it has run."""
         if not CHROMIUM:
             self.skipTest("no Chromium")
-        return subprocess.run(
-            [
-                CHROMIUM,
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-dev-shm-usage",
-                "--allow-file-access-from-files",
-                f"--user-data-dir={self.folder}/profile",
-                f"--window-size={width},1200",
-                "--dump-dom",
-                f"file://{path or self.path}#{fragment}",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=True,
-        ).stdout
+        return browser.dump(CHROMIUM, self.folder, path or self.path, fragment, width)
 
     def attribute(self, name, *arguments, **more):
-        found = re.search(rf'data-{name}="([^"]*)"', self.dump(*arguments, **more))
-        return json.loads(html.unescape(found[1]))
+        return browser.attribute(name, self.dump(*arguments, **more))
 
     def compare(self, shown, said):
         self.assertEqual(len(shown), len(said["filters"]))

@@ -1,5 +1,5 @@
-"""One failing call at a time, each of them: doctor, inspect, verify and refilter
-end with exit status 0 only with the answer, and the tables, of a run without a
+"""One failing call at a time, each of them: doctor, estimate, inspect, verify and
+refilter end with exit status 0 only with the answer, and the tables, of a run without a
 failure.
 
 Usage: fault_test.py DELTABLOOM PLUGIN FAIL_CALL [unittest options]
@@ -89,7 +89,7 @@ class Faults(DatabaseTest):
 
     def test_standard_output(self):
         """Its bytes are written within the C library."""
-        for command in ("doctor", "inspect", "verify", "refilter"):
+        for command in ("doctor", "estimate", "inspect", "verify", "refilter"):
             done = run("sh", "-c", 'exec "$@" > /dev/full', "sh", TOOL, command, self.original)
             self.assertNotEqual(done.returncode, 0, command)
             self.assertIn(
@@ -98,6 +98,9 @@ class Faults(DatabaseTest):
 
     def test_doctor(self):
         self.check("doctor", least=30)
+
+    def test_estimate(self):
+        self.check("estimate", least=30)
 
     def test_inspect(self):
         self.check("inspect", least=20)

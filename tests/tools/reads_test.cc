@@ -50,6 +50,15 @@ TEST(SharesOfLookups, KeysAreNumbersBehindWhatIsEqual) {
   EXPECT_DOUBLE_EQ(shares[1], 1);
 }
 
+TEST(SharesOfLookups, DecimalDigitsAreNumbers) {
+  const std::vector<double> shares =
+      SharesOfLookups({{1, 0, "user000100", "user000325"},
+                       {2, 1e6, "user000000", "user000999"}},
+                      true);
+  EXPECT_NEAR(shares[0], 225.0 / 999, 1e-6);
+  EXPECT_DOUBLE_EQ(shares[1], 1);
+}
+
 TEST(SharesOfLookups, ReverseOrderIsTheSame) {
   EXPECT_EQ(SharesOfLookups({{1, 100, "c", "a"}, {2, 1600, "i", "a"}}, true),
             SharesOfLookups({{1, 100, "a", "c"}, {2, 1600, "a", "i"}}, true));

@@ -110,7 +110,7 @@ std::vector<double> AbsentLookups(const std::vector<TreeLevel>& tree,
   for (const TreeLevel& level : tree) {
     older -= level.keys;
     const double of_hits =
-        older * level.runs + level.keys * (level.runs - 1) / 2;
+        older * level.runs + level.keys * std::max(level.runs - 1, 0.0) / 2;
     lookups.push_back((1 - hits) * level.runs +
                       hits * std::max(of_hits, 0.0) / keys);
   }
@@ -188,6 +188,22 @@ LevelFilters MakeFilter(const Row& row, double keys, double bits, int level) {
   return Deltabloom(curve.rows[curve.curve.At(bits).option], keys, bits);
 }
 
+// Sums up the levels of the estimate, which are known.
+void SumUp(const std::vector<TreeLevel>& tree, double hits,
+           FilterEstimate* estimate) {
+  for (size_t i = 0; i < tree.size(); ++i) {
+    const LevelFilters& filters = estimate->levels[i];
+    estimate->keys += tree[i].keys;
+    estimate->bytes += filters.bytes;
+    estimate->absent_reads += tree[i].runs * filters.rate;
+    estimate->build_bytes =
+        std::max(estimate->build_bytes, filters.build_bytes);
+  }
+  // A lookup of a present key also reads its own block.
+  estimate->present_reads = 1 + FalsePositives(tree, *estimate, 1);
+  estimate->wasted_reads = FalsePositives(tree, *estimate, hits);
+}
+
 // `bits` per key on average.
 FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
                         const Budget& budget, double bits) {
@@ -204,18 +220,12 @@ FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
     const TreeLevel& level = tree[i];
     LevelFilters filters =
         MakeFilter(row, level.keys / level.tables, given[i],
-                   level.name == "level 0" ? 0 : static_cast<int>(i) + 1);
+                   level.is_level0 ? 0 : static_cast<int>(i) + 1);
     filters.bits_per_key = given[i] < 0.5 ? 0 : given[i];
     filters.bytes *= level.tables;
-    estimate.keys += level.keys;
-    estimate.bytes += filters.bytes;
-    estimate.absent_reads += level.runs * filters.rate;
-    estimate.build_bytes = std::max(estimate.build_bytes, filters.build_bytes);
     estimate.levels.push_back(std::move(filters));
   }
-  // A lookup of a present key also reads its own block.
-  estimate.present_reads = 1 + FalsePositives(tree, estimate, 1);
-  estimate.wasted_reads = FalsePositives(tree, estimate, budget.hits);
+  SumUp(tree, budget.hits, &estimate);
   return estimate;
 }
 
@@ -269,7 +279,7 @@ std::vector<TreeLevel> BuildTree(const TreeOptions& options) {
   if (level0_bytes > 0) {
     const double tables = Tables(level0_bytes, options.write_buffer_bytes);
     tree.push_back(
-        {"level 0", level0_bytes / options.entry_bytes, tables, tables});
+        {"level 0", level0_bytes / options.entry_bytes, tables, tables, true});
   }
   const double below = bytes - level0_bytes;
   if (below <= 0) return tree;
@@ -294,6 +304,39 @@ std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
     estimates.push_back(std::move(estimate));
   }
   return estimates;
+}
+
+FilterEstimate EstimateOf(const std::vector<TreeLevel>& tree,
+                          std::vector<LevelFilters> levels, double hits) {
+  FilterEstimate estimate;
+  estimate.levels = std::move(levels);
+  SumUp(tree, hits, &estimate);
+  return estimate;
+}
+
+FilterEstimate EstimateTotal(const std::vector<TreeLevel>& tree,
+                             const Budget& budget) {
+  // As engines/rocksdb/levels/filter_memory.cc plans them, and the defaults of
+  // min_bits_per_key and max_bits_per_key.
+  constexpr double kPlanned = 0.97;
+  constexpr double kLeastBits = 4;
+  constexpr double kMostBits = 20;
+  const Row& row = kRows[std::size(kRows) - 1];
+  Budget planned = budget;
+  planned.bytes *= kPlanned;
+  const double bits = Within(row, tree, planned).asked_bits_per_key;
+  FilterEstimate estimate =
+      Estimate(row, tree, budget, std::clamp(bits, kLeastBits, kMostBits));
+  estimate.allocation = "filter_memory";
+  estimate.bytes /= kPlanned;
+  return estimate;
+}
+
+double RateInBytes(double keys, double bytes) {
+  const double payload = bytes - internal::kSealedFramingSize;
+  return Deltabloom(internal::FindLayoutOfName("compact"), keys,
+                    8 * std::max(payload, 0.0) / std::max(keys, 1.0))
+      .rate;
 }
 
 }  // namespace deltabloom::tools

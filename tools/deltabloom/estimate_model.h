@@ -22,12 +22,15 @@ struct TreeOptions {
   int levels = 0;  // below level 0; 0: as many as the sizes make
 };
 
-// A level, or all tables of level 0.
+// A level, all tables of level 0, or one of these.
 struct TreeLevel {
   std::string name;
   double keys = 0;  // of all its runs
-  double runs = 1;  // that a lookup reads: the tables of level 0, else 1
+  // Whose filters a lookup asks: the tables of level 0, else 1; less where they
+  // reach over a part of the keys. More than 0.
+  double runs = 1;
   double tables = 1;
+  bool is_level0 = false;
 };
 
 // The sorted runs of RocksDB's leveled compaction, from the newest to the
@@ -49,7 +52,7 @@ struct LevelFilters {
 
 struct FilterEstimate {
   std::string filter;      // "rocksdb-bloom", "compact", "auto"
-  std::string allocation;  // "uniform", "levels"
+  std::string allocation;  // "uniform", "levels", "filter_memory"
   std::vector<LevelFilters> levels;
   double asked_bits_per_key = 0;  // levels that need no filter give some back
   double keys = 0;
@@ -78,5 +81,18 @@ struct Budget {
 // budget of bytes or reads each row has its own bits.
 std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
                                             const Budget& budget);
+
+// Of filters that are there: `levels` in the order of the tree.
+FilterEstimate EstimateOf(const std::vector<TreeLevel>& tree,
+                          std::vector<LevelFilters> levels, double hits);
+
+// Layout auto with filter_memory: `bytes` is what the column family has of the
+// total, of which a little stays free.
+FilterEstimate EstimateTotal(const std::vector<TreeLevel>& tree,
+                             const Budget& budget);
+
+// The rate of the best filter of Deltabloom for as many keys in these bytes,
+// which deltabloom refilter would make.
+double RateInBytes(double keys, double bytes);
 
 }  // namespace deltabloom::tools

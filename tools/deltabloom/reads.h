@@ -60,9 +60,9 @@ struct TableInTree {
 };
 
 // For each table the share of lookups whose keys lie between its first and its
-// last key, if lookups are spread as the keys of all these tables. A table of
-// level 0 is a sorted run, and so is each other level; the keys of a table lie
-// evenly between its first and its last one, taken as numbers. Without
+// last key, if lookups are spread as the keys of all these tables are. A table
+// of level 0 is a sorted run, and so is each other level. The keys of a table
+// lie evenly between its first and its last one, taken as numbers. Without
 // `bytewise` the tables of a run are taken to cover all keys.
 std::vector<double> SharesOfLookups(const std::vector<TableInTree>& tables,
                                     bool bytewise);

@@ -1,0 +1,578 @@
+// deltabloom estimate DIR: what filters cost and save in a database that is
+// there.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/deltabloom/database.h"
+#include "tools/deltabloom/estimate.h"
+#include "tools/deltabloom/log_statistics.h"
+#include "tools/deltabloom/reads.h"
+
+namespace deltabloom::tools {
+namespace {
+
+// CPU seconds of rewriting tables, for each entry and for each byte of the
+// tables: docs/measurements.md, "Rewriting tables".
+struct RewriteCost {
+  double per_entry;
+  double per_byte;
+};
+constexpr RewriteCost kCompaction = {0.53e-6, 5.2e-9};
+constexpr RewriteCost kRefilter = {0.12e-6, 1.1e-9};
+
+// What rewriting a column family takes.
+struct Rewrite {
+  uint64_t tables = 0;
+  double entries = 0;
+  double bytes = 0;
+
+  void Add(const DatabaseTable& table) {
+    ++tables;
+    entries += static_cast<double>(table.entries);
+    bytes += static_cast<double>(table.bytes);
+  }
+  double Seconds(const RewriteCost& cost) const {
+    return entries * cost.per_entry + bytes * cost.per_byte;
+  }
+};
+
+// A level of a column family, as it is.
+struct Level {
+  uint64_t tables = 0;
+  double keys = 0;
+  double bytes = 0;
+  double filter_bytes = 0;
+  double asked = 0;                       // filters per lookup
+  std::map<std::string, uint64_t> kinds;  // tables by kind of their filters
+  Reads reads;
+
+  // Of a filter that is asked.
+  std::optional<double> Rate() const {
+    const std::optional<double> sum = reads.Sum();
+    return sum.has_value() && asked > 0 ? std::optional(*sum / asked)
+                                        : std::nullopt;
+  }
+};
+
+struct Family {
+  std::string name;
+  const FamilyOptions* options = nullptr;  // null: not known
+  std::map<int, Level> levels;
+  double keys = 0;
+  double bytes = 0;
+  double range_filter_bytes = 0;
+  // As the model sees it, and the filters that are there. Nothing about these
+  // if the rate of one is not known.
+  std::vector<TreeLevel> tree;
+  std::optional<FilterEstimate> now;
+  FilterEstimate refiltered;
+  Rewrite all;
+  Rewrite by_refilter;  // of the tables that get better filters
+
+  // What is estimated.
+  std::vector<FilterEstimate> filters;     // for the bytes
+  std::vector<FilterEstimate> same_reads;  // in the same order; or empty
+  double reads = 0;                        // of these, at most
+
+  double FilterBytes() const { return refiltered.bytes; }
+};
+
+// deltabloom refilter replaces a filter that leaves at most this share of its
+// false positives (kLeastGain in refilter_rocksdb.cc).
+constexpr double kLeastGain = 0.9;
+
+// The run of the tree that a table belongs to; a new one for a table of level
+// 0, and for the first one of another level.
+struct Run {
+  TreeLevel level;
+  LevelFilters now;
+  LevelFilters after;  // deltabloom refilter
+  Reads reads;
+  Reads reads_after;
+  int number = 0;
+};
+
+// Whether deltabloom refilter can replace the filter.
+bool CanBeRefiltered(const DatabaseTable& table) {
+  return table.compatibility_name == "rocksdb.BuiltinBloomFilter" &&
+         table.use.kind != "per block" && table.filter_bytes > 0;
+}
+
+std::string KindText(const FilterUse& use) {
+  if (use.kind.empty()) return "none";
+  return use.kind + (use.used == false ? " (not used)" : "");
+}
+
+void AddTable(const DatabaseTable& table, Family* family,
+              std::vector<Run>* runs) {
+  const auto keys = static_cast<double>(table.filter_keys);
+  const auto filter_bytes = static_cast<double>(table.filter_bytes);
+  const std::optional<double> rate = table.use.RateInUse();
+  Level& level = family->levels[table.level];
+  ++level.tables;
+  level.keys += keys;
+  level.bytes += static_cast<double>(table.bytes);
+  level.filter_bytes += filter_bytes;
+  level.asked += table.share_of_lookups;
+  ++level.kinds[KindText(table.use)];
+  level.reads.Add(rate, table.share_of_lookups);
+  family->keys += keys;
+  family->bytes += static_cast<double>(table.bytes);
+  family->range_filter_bytes += static_cast<double>(table.range_filter_bytes);
+  family->all.Add(table);
+  // No filter has keys where there are deletions of ranges only.
+  if (keys == 0) return;
+
+  if (table.level == 0 || runs->empty() || runs->back().number != table.level) {
+    Run run;
+    run.number = table.level;
+    run.level.name = "level " + std::to_string(table.level);
+    run.level.is_level0 = table.level == 0;
+    run.level.runs = 0;
+    run.level.tables = 0;
+    runs->push_back(run);
+  }
+  Run& run = runs->back();
+  run.level.keys += keys;
+  run.level.runs += table.share_of_lookups;
+  ++run.level.tables;
+  run.now.bytes += filter_bytes;
+  run.reads.Add(rate, table.share_of_lookups);
+  std::optional<double> after = rate;
+  if (CanBeRefiltered(table)) {
+    const double better = RateInBytes(keys, filter_bytes);
+    if (better <= kLeastGain * rate.value_or(1)) {
+      after = better;
+      family->by_refilter.Add(table);
+    }
+  }
+  run.reads_after.Add(after, table.share_of_lookups);
+}
+
+// The column families that have tables, with their trees.
+std::vector<Family> FamiliesOf(const Database& database, double hits) {
+  // From the newest run to the oldest: in level 0 newer tables have higher
+  // numbers, and so later names.
+  std::map<std::string, std::map<int, std::vector<const DatabaseTable*>>> all;
+  for (auto table = database.tables.rbegin(); table != database.tables.rend();
+       ++table) {
+    if (table->level >= 0) all[table->family][table->level].push_back(&*table);
+  }
+  std::vector<Family> families;
+  for (const auto& [name, levels] : all) {
+    Family& family = families.emplace_back();
+    family.name = name;
+    for (const FamilyOptions& options : database.options.families) {
+      if (options.name == name) family.options = &options;
+    }
+    std::vector<Run> runs;
+    for (const auto& [number, tables] : levels) {
+      for (const DatabaseTable* table : tables) {
+        AddTable(*table, &family, &runs);
+      }
+    }
+    std::vector<LevelFilters> now;
+    std::vector<LevelFilters> after;
+    bool known = true;
+    for (Run& run : runs) {
+      // An absent key is not between two equal ones.
+      run.level.runs = std::max(run.level.runs, 1e-9);
+      run.now.bits_per_key = 8 * run.now.bytes / run.level.keys;
+      run.after = run.now;
+      known = known && run.reads.Sum().has_value();
+      run.now.rate = run.reads.Sum().value_or(1) / run.level.runs;
+      run.after.rate = run.reads_after.Sum().value_or(1) / run.level.runs;
+      family.tree.push_back(run.level);
+      now.push_back(run.now);
+      after.push_back(run.after);
+    }
+    if (known) {
+      family.now = EstimateOf(family.tree, std::move(now), hits);
+      family.now->filter = "now";
+    }
+    family.refiltered = EstimateOf(family.tree, std::move(after), hits);
+    family.refiltered.filter = "refilter";
+  }
+  return families;
+}
+
+void EstimateFamilies(const Budget& asked, std::vector<Family>* families) {
+  double keys = 0;
+  double bytes = 0;
+  for (const Family& family : *families) {
+    keys += family.keys;
+    bytes += family.FilterBytes();
+  }
+  for (Family& family : *families) {
+    if (!(family.keys > 0)) continue;
+    const double share = family.keys / keys;
+    Budget budget = asked;
+    budget.absent_reads = 0;
+    if (asked.bytes > 0) {
+      budget.bytes = share * asked.bytes;
+    } else if (asked.bits_per_key == 0 && family.FilterBytes() > 0) {
+      budget.bytes = family.FilterBytes();
+    } else if (asked.bits_per_key == 0) {
+      budget.bits_per_key = 10;
+    }
+    family.filters = EstimateFilters(family.tree, budget);
+    // All column families have the same bits per key under a total.
+    Budget total = budget;
+    if (asked.bytes == 0 && asked.bits_per_key == 0 && bytes > 0) {
+      total.bytes = share * bytes;
+    } else if (total.bits_per_key > 0) {
+      total.bytes = total.bits_per_key * family.keys / 8;
+    }
+    total.bits_per_key = 0;
+    family.filters.push_back(EstimateTotal(family.tree, total));
+    if (asked.hits > 0 || !family.now.has_value()) continue;
+    Budget reads;
+    reads.absent_reads =
+        asked.absent_reads > 0 ? asked.absent_reads : family.now->absent_reads;
+    if (!(reads.absent_reads > 0) || family.now->bytes == 0) continue;
+    family.reads = reads.absent_reads;
+    family.same_reads = EstimateFilters(family.tree, reads);
+    family.same_reads.push_back(EstimateTotal(family.tree, reads));
+  }
+}
+
+// --- As JSON and as text.
+
+Json ToJson(const std::optional<Outcomes>& outcomes, const char* part) {
+  if (!outcomes.has_value()) return {};
+  return {{"all", outcomes->all},
+          {part, outcomes->part},
+          {"share", outcomes->Share()}};
+}
+
+Json ToJson(const LogStatistics& statistics) {
+  if (statistics.file.empty()) return {};
+  return {{"file", statistics.file},
+          {"time", statistics.time},
+          {"gets", ToJson(statistics.gets, "missed")},
+          {"filtered", ToJson(statistics.filtered, "passed")},
+          {"seeks", ToJson(statistics.seeks, "missed")},
+          {"run_seeks", ToJson(statistics.run_seeks, "without_value")}};
+}
+
+Json ToJson(const Rewrite& rewrite, const RewriteCost& cost) {
+  return {{"tables", rewrite.tables},
+          {"cpu_seconds", rewrite.Seconds(cost)},
+          {"write_bytes", rewrite.bytes}};
+}
+
+Json ToJson(const Family& family) {
+  Json json = {
+      {"name", family.name},
+      {"filter_policy",
+       family.options == nullptr ? Json() : TextOrNull(family.options->policy)},
+      {"keys", family.keys},
+      {"bytes", family.bytes},
+      {"filter_bytes", family.FilterBytes()},
+      {"range_filter_bytes", family.range_filter_bytes},
+      {"levels", Json::array()},
+      {"tree", Json::array()},
+      {"now", family.now.has_value() ? ToJson(*family.now) : Json()},
+      {"filters", Json::array()},
+      {"same_reads", Json::array()},
+      {"refilter", Json()},
+      {"rewrite", {{"compaction", ToJson(family.all, kCompaction)}}}};
+  for (const auto& [number, level] : family.levels) {
+    json["levels"].push_back(
+        {{"level", number},
+         {"tables", level.tables},
+         {"keys", level.keys},
+         {"bytes", level.bytes},
+         {"filters", level.kinds},
+         {"filter_bytes", level.filter_bytes},
+         {"filters_asked", level.asked},
+         {"false_positive_rate", NumberOrNull(level.Rate())},
+         {"reads", NumberOrNull(level.reads.Sum())}});
+  }
+  for (const TreeLevel& level : family.tree) {
+    json["tree"].push_back({{"name", level.name},
+                            {"runs", level.runs},
+                            {"tables", level.tables},
+                            {"keys", level.keys}});
+  }
+  for (const FilterEstimate& estimate : family.filters) {
+    json["filters"].push_back(ToJson(estimate));
+  }
+  for (const FilterEstimate& estimate : family.same_reads) {
+    Json one = {{"filter", estimate.filter},
+                {"allocation", estimate.allocation},
+                {"bytes", estimate.bytes},
+                {"bits_per_key", estimate.BitsPerKey()},
+                {"absent_reads", estimate.absent_reads}};
+    if (!estimate.remark.empty()) one["remark"] = estimate.remark;
+    json["same_reads"].push_back(std::move(one));
+  }
+  if (family.by_refilter.tables > 0) {
+    json["refilter"] = ToJson(family.refiltered);
+    json["rewrite"]["refilter"] = ToJson(family.by_refilter, kRefilter);
+  }
+  return json;
+}
+
+void ShowStatistics(const LogStatistics& statistics, Console* console) {
+  if (statistics.file.empty()) {
+    console->Line(
+        "no statistics in the LOG: with the option statistics RocksDB writes "
+        "them there, and then the shares of lookups and seeks that find "
+        "nothing are shown here");
+    return;
+  }
+  console->Line(statistics.file + ", since the process started, up to " +
+                statistics.time + ":");
+  const auto show = [&](const std::optional<Outcomes>& outcomes, const char* of,
+                        const char* what) {
+    if (!outcomes.has_value()) return;
+    console->Line("  " + Count(static_cast<double>(outcomes->all)) + " " + of +
+                  ": " + Short(100 * outcomes->Share()) + " % " + what);
+  };
+  show(statistics.gets, "keys were looked up", "of them were not found");
+  show(statistics.filtered,
+       "times a filter was asked for a key it did not hold",
+       "passed, each of which read a data block");
+  show(statistics.seeks, "seeks", "found nothing");
+  show(statistics.run_seeks, "seeks in a sorted run that read a data block",
+       "read no value");
+}
+
+using Cells = std::vector<std::string>;
+
+void ShowLevels(const Family& family, Console* console) {
+  std::vector<Cells> rows = {{"", "filters", "tables", "keys", "size",
+                              "filter size", "bits per key", "filters asked",
+                              "false positives", "reads"}};
+  for (const auto& [number, level] : family.levels) {
+    std::string kinds;
+    for (const auto& [kind, tables] : level.kinds) {
+      if (!kinds.empty()) kinds += ", ";
+      if (level.kinds.size() > 1) kinds += std::to_string(tables) + " ";
+      kinds += kind;
+    }
+    const std::optional<double> rate = level.Rate();
+    rows.push_back({"level " + std::to_string(number), kinds,
+                    Count(static_cast<double>(level.tables)), Count(level.keys),
+                    Bytes(level.bytes), Bytes(level.filter_bytes),
+                    level.keys > 0
+                        ? Format("%.1f", 8 * level.filter_bytes / level.keys)
+                        : "-",
+                    Format("%.2f", level.asked),
+                    rate.has_value() ? Short(100 * *rate) + " %" : "?",
+                    level.reads.Text()});
+  }
+  console->Table(rows, 2);
+}
+
+void ShowFilters(const Family& family, bool hits, Console* console) {
+  std::vector<Cells> rows = {
+      {"filter", "allocation", "bits per key", "filter", "reads of",
+       hits ? "wasted" : "fewer", "reads of"},
+      {"", "", "by level", "size", "absent key", hits ? "reads" : "than now",
+       "present key"}};
+  const bool by_reads = !family.same_reads.empty();
+  if (by_reads) {
+    rows[0].push_back("size for");
+    rows[1].push_back(Short(family.reads) + " reads");
+  }
+  for (Cells& row : rows) row.emplace_back();
+  const auto add = [&](const FilterEstimate& estimate,
+                       const FilterEstimate* same) {
+    std::string fewer = "-";
+    if (hits) {
+      fewer = Short(estimate.wasted_reads);
+    } else if (family.now.has_value() && estimate.absent_reads > 0) {
+      fewer = Short(family.now->absent_reads / estimate.absent_reads) + " x";
+    }
+    rows.push_back({estimate.filter, estimate.allocation,
+                    BitsByLevel(family.tree, estimate), Bytes(estimate.bytes),
+                    Short(estimate.absent_reads), fewer,
+                    Format("%.4f", estimate.present_reads)});
+    if (by_reads) {
+      rows.back().push_back(same == nullptr        ? ""
+                            : same->remark.empty() ? Bytes(same->bytes)
+                                                   : "-");
+    }
+    rows.back().push_back(estimate.remark);
+  };
+  if (family.now.has_value()) add(*family.now, nullptr);
+  for (size_t i = 0; i < family.filters.size(); ++i) {
+    add(family.filters[i], by_reads ? &family.same_reads[i] : nullptr);
+  }
+  console->Table(rows, 3);
+}
+
+void ShowWays(const Database& database, const Family& family,
+              const Budget& budget, Console* console) {
+  const auto takes = [](const Rewrite& rewrite, const RewriteCost& cost) {
+    return Short(rewrite.Seconds(cost)) + " CPU seconds and " +
+           Bytes(rewrite.bytes) + " to write";
+  };
+  // filter_memory, the last one, is allocation=levels with another total.
+  const std::string advice =
+      Advice(budget, {family.filters.begin(), family.filters.end() - 1});
+  console->Line(advice.empty()
+                    ? "Most for the memory: a filter of RocksDB's own"
+                    : advice);
+  console->Line(
+      "  to get there: set it and restart; compactions then replace the "
+      "filters. All at once by CompactRange(): " +
+      takes(family.all, kCompaction));
+  if (family.by_refilter.tables > 0) {
+    console->Line(
+        "  or, with Deltabloom's policy, in the bytes that are there "
+        "and while the database is closed, deltabloom refilter " +
+        database.path + ": " + Short(family.refiltered.absent_reads) +
+        " reads of an absent key, " + takes(family.by_refilter, kRefilter));
+  }
+  console->Line(
+      "  range filters: " +
+      (family.range_filter_bytes > 0
+           ? Bytes(family.range_filter_bytes) + " are there"
+           : "none; with 8 bits per key they take " + Bytes(family.keys)) +
+      ". What they save depends on the scans (docs/guide.md)");
+}
+
+void Show(const Database& database, const Family& family, const Budget& budget,
+          Console* console) {
+  console->Line("");
+  std::string line = "column family " + family.name + ": " +
+                     Count(family.keys) + " keys, " + Bytes(family.bytes);
+  if (family.options != nullptr) {
+    line +=
+        ", filter_policy=" +
+        (family.options->policy.empty() ? "nullptr" : family.options->policy);
+  }
+  console->Line(line);
+  ShowLevels(family, console);
+  console->Line("reads of an absent key now: " +
+                (family.now.has_value()
+                     ? Format("%.4f", family.now->absent_reads) + " data blocks"
+                     : std::string("not known, as the rate of a filter is "
+                                   "not")));
+  if (family.filters.empty()) return;
+  console->Line("");
+  ShowFilters(family, budget.hits > 0, console);
+  console->Line("");
+  ShowWays(database, family, budget, console);
+}
+
+// For the page: where it begins.
+Json PageFamilies(const std::vector<Family>& families) {
+  Json json = Json::array();
+  for (const Family& family : families) {
+    if (!(family.keys > 0)) continue;
+    Json tree = Json::array();
+    for (const TreeLevel& level : family.tree) {
+      tree.push_back({{"name", level.name},
+                      {"keys", level.keys},
+                      {"runs", level.runs},
+                      {"tables", level.tables}});
+    }
+    Json now;
+    if (family.now.has_value()) {
+      now = {{"reads", family.now->absent_reads}, {"bytes", family.now->bytes}};
+    }
+    const double bits = 8 * family.FilterBytes() / family.keys;
+    json.push_back({{"name", Escaped(family.name)},
+                    {"keys", family.keys},
+                    {"entry", family.bytes / family.keys},
+                    {"bits", bits > 0 ? std::clamp(bits, 0.5, 100.0) : 10},
+                    {"tree", tree},
+                    {"now", now}});
+  }
+  return json;
+}
+
+// Tables that compactions remove meanwhile are missing, so it is read again.
+Database ReadAtOneTime(const std::string& path, Console* console) {
+  constexpr int kTries = 3;
+  for (int i = 1;; ++i) {
+    Database database = ReadDatabase(path, console);
+    const bool whole = database.gone == 0 && database.unfinished == 0;
+    if (whole || i == kTries) return database;
+  }
+}
+
+// Throws if there is nothing to estimate.
+void CheckDatabase(const Database& database) {
+  for (const DatabaseTable& table : database.tables) {
+    if (!table.is_leveldb) continue;
+    throw std::runtime_error(
+        database.path +
+        ": has tables of LevelDB, and this command reads databases of "
+        "RocksDB: see them with deltabloom inspect, and estimate a future "
+        "database by --keys");
+  }
+  const bool has_levels =
+      std::any_of(database.tables.begin(), database.tables.end(),
+                  [](const DatabaseTable& table) { return table.level >= 0; });
+  if (has_levels) return;
+  if (!database.problems.empty()) {
+    throw std::runtime_error(database.problems.front());
+  }
+  if (database.elsewhere == 0) {
+    throw std::runtime_error(database.path +
+                             ": has no tables yet: flush the database, or "
+                             "estimate a future one by --keys");
+  }
+}
+
+}  // namespace
+
+ExitCode EstimateDatabase(const std::string& path, const Budget& budget,
+                          const std::string& page, Console* console) {
+  const Database database = ReadAtOneTime(path, console);
+  CheckDatabase(database);
+  std::vector<std::string> problems = database.problems;
+  const auto missing = [&](uint64_t tables, const char* what) {
+    if (tables == 0) return;
+    problems.push_back(path + ": " + Count(tables, "table ", "tables ") + what);
+  };
+  missing(database.elsewhere,
+          "not in this directory (db_paths, cf_paths): they are left out");
+  missing(database.gone, "deleted meanwhile: run it again");
+  missing(database.unfinished, "being written: run it again");
+  LogStatistics statistics;
+  const std::string log_problem = ReadLogStatistics(path, &statistics);
+  if (!log_problem.empty()) problems.push_back(log_problem);
+  for (const std::string& problem : problems) {
+    console->Error("warning: " + problem);
+  }
+
+  std::vector<Family> families = FamiliesOf(database, budget.hits);
+  EstimateFamilies(budget, &families);
+  if (!page.empty()) {
+    const ExitCode written = WritePage(
+        page, {}, 10,
+        {{"database", Escaped(path)}, {"families", PageFamilies(families)}},
+        console);
+    if (written != kSuccess) return written;
+  }
+  console->Add("database", {{"path", path},
+                            {"options_file", TextOrNull(database.options.name)},
+                            {"rocksdb_version",
+                             TextOrNull(database.options.rocksdb_version)}});
+  console->Add("statistics", ToJson(statistics));
+  console->StartArray("column_families");
+  console->Line(path + ": " +
+                (database.options.name.empty()
+                     ? "has no OPTIONS file, so filters are taken to be used"
+                     : database.options.name + ", written by RocksDB " +
+                           database.options.rocksdb_version));
+  ShowStatistics(statistics, console);
+  for (const Family& family : families) {
+    console->AddElement(ToJson(family));
+    Show(database, family, budget, console);
+  }
+  return problems.empty() ? kSuccess : kUndecided;
+}
+
+}  // namespace deltabloom::tools

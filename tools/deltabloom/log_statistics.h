@@ -1,0 +1,56 @@
+// What the LOG of a RocksDB database says of its reads: the statistics that
+// RocksDB writes there every stats_dump_period_sec, if the option `statistics`
+// is set.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace deltabloom::tools {
+
+// Values by name, "rocksdb.bloom.filter.useful".
+using Tickers = std::map<std::string, uint64_t>;
+
+// The newest complete statistics in the text of a LOG; empty: there are none.
+// Sets *time to the time of their line, as it is written there.
+Tickers FindStatistics(std::string_view log, std::string* time);
+
+// What a part of them had another outcome.
+struct Outcomes {
+  uint64_t all = 0;
+  uint64_t part = 0;
+
+  double Share() const {
+    return static_cast<double>(part) / static_cast<double>(all);
+  }
+};
+
+// Since the process started, of all column families, and of all databases that
+// share the statistics. Nothing where none was counted, or where this release
+// of RocksDB does not count it.
+struct LogStatistics {
+  std::string file;  // "LOG"; empty: no LOG has statistics
+  std::string time;
+  // Keys of Get and MultiGet, and those that were not found.
+  std::optional<Outcomes> gets;
+  // Lookups in filters of whole keys in tables that do not hold the key, and
+  // those that the filter let through: each reads a data block.
+  std::optional<Outcomes> filtered;
+  // Seeks of iterators, and those that found nothing within their bounds.
+  std::optional<Outcomes> seeks;
+  // Seeks in a sorted run that read a data block, and those none of whose
+  // values was read (RocksDB 8.3 and later).
+  std::optional<Outcomes> run_seeks;
+};
+
+LogStatistics StatisticsOf(const Tickers& tickers);
+
+// Those of the newest file of LOG, LOG.old.* that has statistics. Returns what
+// could not be read, or nothing.
+std::string ReadLogStatistics(const std::string& database,
+                              LogStatistics* statistics);
+
+}  // namespace deltabloom::tools
