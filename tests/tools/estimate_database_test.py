@@ -55,7 +55,10 @@ def listed(folder):
 
 
 def sum_of(output, *tickers):
-    return sum(int(re.search(rf"^{re.escape(ticker)} COUNT : (\d+)$", output, re.M)[1]) for ticker in tickers)
+    return sum(
+        int(re.search(rf"^{re.escape(ticker)} COUNT : (\d+)$", output, re.M)[1])
+        for ticker in tickers
+    )
 
 
 def crc32c(data):
@@ -74,14 +77,18 @@ class EstimateDatabase(DatabaseTest):
         """The JSON document, which the text agrees with."""
         before = listed(database)
         done = run(TOOL, "estimate", database, *arguments, "--json")
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (status, error.count("\n")), done.stderr)
+        self.assertEqual(
+            (done.returncode, done.stderr.count("\n")), (status, error.count("\n")), done.stderr
+        )
         self.assertIn(error.strip(), done.stderr)
         text = run(TOOL, "estimate", database, *arguments)
         self.assertEqual((text.returncode, text.stderr), (status, done.stderr))
         self.assertEqual(listed(database), before)  # nothing is written
         document = json.loads(done.stdout)
         for family in document["column_families"]:
-            self.assertIn(f"\ncolumn family {family['name']}: {family['keys']:,.0f} keys, ", text.stdout)
+            self.assertIn(
+                f"\ncolumn family {family['name']}: {family['keys']:,.0f} keys, ", text.stdout
+            )
             if family["now"] is not None:
                 self.assertIn(f"now: {family['now']['absent_reads']:.4f} data blocks", text.stdout)
         self.text = text.stdout
@@ -90,13 +97,27 @@ class EstimateDatabase(DatabaseTest):
     def measured(self, database, num, reads=200000):
         """Data blocks that db_bench reads per lookup of an absent key."""
         tables = {file.name for file in database.glob("*.sst")}
-        done = run("db_bench", f"--options_file={options_file(database)}", f"--db={database}", "--use_existing_db",
-                   "--benchmarks=readmissing", f"--num={num}", f"--reads={reads}", "--seed=7", "--statistics",
-                   "--disable_auto_compactions", "--cache_size=67108864", preload=PLUGIN)  # fmt: skip
+        done = run(
+            "db_bench",
+            f"--options_file={options_file(database)}",
+            f"--db={database}",
+            "--use_existing_db",
+            "--benchmarks=readmissing",
+            f"--num={num}",
+            f"--reads={reads}",
+            "--seed=7",
+            "--statistics",
+            "--disable_auto_compactions",
+            "--cache_size=67108864",
+            preload=PLUGIN,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"(0 of {reads} found)", done.stdout)
         self.assertEqual({file.name for file in database.glob("*.sst")}, tables)
-        return sum_of(done.stdout, "rocksdb.block.cache.data.hit", "rocksdb.block.cache.data.miss") / reads
+        return (
+            sum_of(done.stdout, "rocksdb.block.cache.data.hit", "rocksdb.block.cache.data.miss")
+            / reads
+        )
 
     def test_reads_are_those_of_db_bench(self):
         """Five trees that RocksDB grew."""
@@ -106,17 +127,27 @@ class EstimateDatabase(DatabaseTest):
             ("leveled, T = 4, Bloom", bloom, {"family": SMALL.format(4, 0)}),
             ("leveled, T = 10, dynamic, Bloom", bloom, {"family": SMALL.format(10, 1)}),
             ("universal, Bloom", bloom, {"family": UNIVERSAL}),
-            ("leveled, T = 4, dynamic, Deltabloom with levels at 5 bits per key", levels.replace("10", "5"),
-             {"family": SMALL.format(4, 1), "db": LISTENER}),
-        ]:  # fmt: skip
+            (
+                "leveled, T = 4, dynamic, Deltabloom with levels at 5 bits per key",
+                levels.replace("10", "5"),
+                {"family": SMALL.format(4, 1), "db": LISTENER},
+            ),
+        ]:
             with self.subTest(name):
                 num = 100000
-                database = self.database(policy, benchmarks="fillrandom,flush,waitforcompaction", num=num,
-                                         flags=["--value_size=64"], **sections)  # fmt: skip
+                database = self.database(
+                    policy,
+                    benchmarks="fillrandom,flush,waitforcompaction",
+                    num=num,
+                    flags=["--value_size=64"],
+                    **sections,
+                )
                 (family,) = self.estimate(database)["column_families"]
                 measured = self.measured(database, num)
-                print(f"{name}: {len(family['tree'])} runs, estimated {family['now']['absent_reads']:.5f}, "
-                      f"measured {measured:.5f}, {family['now']['absent_reads'] / measured:.3f}")  # fmt: skip
+                print(
+                    f"{name}: {len(family['tree'])} runs, estimated {family['now']['absent_reads']:.5f}, "
+                    f"measured {measured:.5f}, {family['now']['absent_reads'] / measured:.3f}"
+                )
                 self.assertGreater(measured * 200000, 1000)  # so that chance is 3 %
                 self.assertAlmostEqual(family["now"]["absent_reads"] / measured, 1, delta=0.1)
                 self.assertGreaterEqual(len(family["tree"]), 2)
@@ -129,7 +160,7 @@ class EstimateDatabase(DatabaseTest):
             ("bloomfilter:10:false", 0.019, "RocksDB Bloom", 40850),
             ("deltabloom:10:local", 0.020, "Deltabloom local", 40850),
             ("deltabloom:10:compact", 0.0023, "Deltabloom compact", 40850),
-        ]:  # fmt: skip
+        ]:
             with self.subTest(policy):
                 (family,) = self.estimate(self.database(policy, **twice))["column_families"]
                 (level,) = family["levels"]
@@ -139,8 +170,12 @@ class EstimateDatabase(DatabaseTest):
                 self.assertAlmostEqual(level["filter_bytes"], size, delta=size / 100)
                 self.assertAlmostEqual(level["filters_asked"], 2, delta=0.001)
                 self.assertEqual([run["tables"] for run in family["tree"]], [1, 1])
-                self.assertEqual(family["filter_policy"].split(":")[0].strip("{").split(";")[0],
-                                 {"nullptr": "nullptr", "bloomfilter:10:false": "bloomfilter"}.get(policy, "id=deltabloom"))  # fmt: skip
+                self.assertEqual(
+                    family["filter_policy"].split(":")[0].strip("{").split(";")[0],
+                    {"nullptr": "nullptr", "bloomfilter:10:false": "bloomfilter"}.get(
+                        policy, "id=deltabloom"
+                    ),
+                )
 
     def test_filters_that_are_not_used_are_none(self):
         database = self.database("deltabloom:10")
@@ -163,15 +198,18 @@ class EstimateDatabase(DatabaseTest):
         old = database / "LOG.old.1700000000000000"
         old.write_text(log.read_text() + STATISTICS)
         expected = {
-            "file": old.name, "time": "2026/11/24-11:44:20",
+            "file": old.name,
+            "time": "2026/11/24-11:44:20",
             "gets": {"all": 1000, "missed": 300, "share": 0.3},
             "filtered": {"all": 1000, "passed": 30, "share": 0.03},
             "seeks": {"all": 50, "missed": 30, "share": 0.6},
             "run_seeks": None,
-        }  # fmt: skip
+        }
         self.assertEqual(self.estimate(database)["statistics"], expected)
         self.assertIn("  1,000 keys were looked up: 30.0 % of them were not found\n", self.text)
-        self.assertIn("  1,000 times a filter was asked for a key it did not hold: 3.00 % passed", self.text)
+        self.assertIn(
+            "  1,000 times a filter was asked for a key it did not hold: 3.00 % passed", self.text
+        )
         self.assertIn("  50 seeks: 60.0 % found nothing\n", self.text)
         self.assertNotIn("sorted run that read", self.text)
         # The LOG is newer, and long.
@@ -183,7 +221,9 @@ class EstimateDatabase(DatabaseTest):
         log.unlink()
         self.assertEqual(self.estimate(database)["statistics"], expected)
         log.mkdir()
-        self.estimate(database, status=2, error=f"warning: {log}: expected a file, found a directory\n")
+        self.estimate(
+            database, status=2, error=f"warning: {log}: expected a file, found a directory\n"
+        )
 
     def test_ways_to_get_there(self):
         database = self.database("bloomfilter:10:false", num=20000)
@@ -204,15 +244,29 @@ class EstimateDatabase(DatabaseTest):
 
     def test_what_cannot_be_read_is_named(self):
         for name, change, error in [
-            ("no tables", lambda path: [file.unlink() for file in path.glob("*.sst")],
-             "1 table not in this directory (db_paths, cf_paths): they are left out"),
+            (
+                "no tables",
+                lambda path: [file.unlink() for file in path.glob("*.sst")],
+                "1 table not in this directory (db_paths, cf_paths): they are left out",
+            ),
             ("half a table", lambda path: self.cut(path, "*.sst"), ".sst: "),
             ("half a MANIFEST", lambda path: self.cut(path, "MANIFEST-*"), "MANIFEST-"),
-            ("no CURRENT", lambda path: (path / "CURRENT").unlink(), "CURRENT: cannot be opened: No such file"),
-            ("not a database", lambda path: [file.unlink() for file in path.iterdir()],
-             "CURRENT: cannot be opened: No such file or directory"),
-            ("tables of LevelDB", self.to_leveldb, "has tables of LevelDB, and this command reads databases of RocksDB"),
-        ]:  # fmt: skip
+            (
+                "no CURRENT",
+                lambda path: (path / "CURRENT").unlink(),
+                "CURRENT: cannot be opened: No such file",
+            ),
+            (
+                "not a database",
+                lambda path: [file.unlink() for file in path.iterdir()],
+                "CURRENT: cannot be opened: No such file or directory",
+            ),
+            (
+                "tables of LevelDB",
+                self.to_leveldb,
+                "has tables of LevelDB, and this command reads databases of RocksDB",
+            ),
+        ]:
             with self.subTest(name):
                 database = self.database()
                 change(database)
@@ -235,8 +289,12 @@ class EstimateDatabase(DatabaseTest):
         block = struct.pack("<II", 0, 1) + b"\0"
         checksum = crc32c(block)
         handle = b"\0" + bytes([len(block) - 1])
-        bytes_ = block + struct.pack("<I", (((checksum >> 15) | (checksum << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
-        table.write_bytes(bytes_ + (2 * handle).ljust(40, b"\0") + bytes.fromhex("57fb808b247547db"))
+        bytes_ = block + struct.pack(
+            "<I", (((checksum >> 15) | (checksum << 17)) + 0xA282EAD8) & 0xFFFFFFFF
+        )
+        table.write_bytes(
+            bytes_ + (2 * handle).ljust(40, b"\0") + bytes.fromhex("57fb808b247547db")
+        )
 
     def test_page_begins_at_the_database(self):
         database = self.database("bloomfilter:10:false", num=20000)
@@ -246,7 +304,9 @@ class EstimateDatabase(DatabaseTest):
         (family,) = data["families"]
         (said,) = document["column_families"]
         self.assertEqual(data["database"], str(database))
-        self.assertEqual((family["name"], family["keys"], family["tree"]), ("default", 20000, said["tree"]))
+        self.assertEqual(
+            (family["name"], family["keys"], family["tree"]), ("default", 20000, said["tree"])
+        )
         self.assertAlmostEqual(family["bits"], 10.02, delta=0.02)
         self.assertEqual(family["now"]["reads"], said["now"]["absent_reads"])
         done = run(TOOL, "estimate", database, "--html", "/no/such/folder/page.html")
@@ -256,7 +316,9 @@ class EstimateDatabase(DatabaseTest):
     def test_figures_of_the_page_are_the_programs(self):
         if not CHROMIUM:
             self.skipTest("no Chromium")
-        database = self.database("bloomfilter:10:false", benchmarks="fillseq,flush,overwrite,flush", num=20000)
+        database = self.database(
+            "bloomfilter:10:false", benchmarks="fillseq,flush,overwrite,flush", num=20000
+        )
         page = self.folder / "figures.html"
         (said,) = self.estimate(database, "--html", page)["column_families"]
         shown = browser.attribute("result", browser.dump(CHROMIUM, self.folder, page))
