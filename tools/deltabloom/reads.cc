@@ -25,8 +25,8 @@ class Numbers {
     for (const TableInTree& table : tables) {
       for (const std::string_view key : {table.first_key, table.last_key}) {
         const auto end = one.begin() + std::min(same_, key.size());
-        same_ =
-            std::mismatch(one.begin(), end, key.begin()).first - one.begin();
+        same_ = static_cast<size_t>(
+            std::mismatch(one.begin(), end, key.begin()).first - one.begin());
       }
     }
     for (const TableInTree& table : tables) {
