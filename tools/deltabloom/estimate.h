@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/program/console.h"
 #include "tools/deltabloom/estimate_model.h"
+#include "tools/program/console.h"
 
 namespace deltabloom::tools {
 
@@ -35,9 +35,9 @@ ExitCode WritePage(const std::string& file, const TreeOptions& tree,
                    double bits_per_key, const Json& of_database,
                    Console* console);
 
-// Of the database in the directory. A budget without a value means the bytes,
-// and the reads, of the filters that are there. Writes the page if it has a
-// name.
+// Estimates the database in the directory. A budget without a value means the
+// bytes, and the reads, of the filters that are there. Writes the page if it
+// has a name.
 ExitCode EstimateDatabase(const std::string& path, const Budget& budget,
                           const std::string& page, Console* console);
 

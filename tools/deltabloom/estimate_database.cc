@@ -327,8 +327,11 @@ void ShowStatistics(const LogStatistics& statistics, Console* console) {
         "nothing are shown here");
     return;
   }
+  const bool counted = statistics.gets.has_value() ||
+                       statistics.filtered.has_value() ||
+                       statistics.seeks.has_value();
   console->Line(statistics.file + ", since the process started, up to " +
-                statistics.time + ":");
+                statistics.time + (counted ? ":" : ": nothing was looked up"));
   const auto show = [&](const std::optional<Outcomes>& outcomes, const char* of,
                         const char* what) {
     if (!outcomes.has_value()) return;

@@ -82,17 +82,17 @@ struct Budget {
 std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
                                             const Budget& budget);
 
-// Of filters that are there: `levels` in the order of the tree.
+// Estimates filters that are there. `levels` has the order of the tree.
 FilterEstimate EstimateOf(const std::vector<TreeLevel>& tree,
                           std::vector<LevelFilters> levels, double hits);
 
-// Layout auto with filter_memory: `bytes` is what the column family has of the
-// total, of which a little stays free.
+// Estimates layout auto with filter_memory. `bytes` is what the column family
+// has of the total, of which a little stays free.
 FilterEstimate EstimateTotal(const std::vector<TreeLevel>& tree,
                              const Budget& budget);
 
-// The rate of the best filter of Deltabloom for as many keys in these bytes,
-// which deltabloom refilter would make.
+// Returns the rate of the filter that deltabloom refilter makes for as many
+// keys in these bytes.
 double RateInBytes(double keys, double bytes);
 
 }  // namespace deltabloom::tools

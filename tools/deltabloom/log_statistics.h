@@ -28,9 +28,9 @@ struct Outcomes {
   }
 };
 
-// Since the process started, of all column families, and of all databases that
-// share the statistics. Nothing where none was counted, or where this release
-// of RocksDB does not count it.
+// These count since the process started, in all column families, and in all
+// databases that share the statistics. Nothing where none was counted, or where
+// this release of RocksDB does not count it.
 struct LogStatistics {
   std::string file;  // "LOG"; empty: no LOG has statistics
   std::string time;
@@ -48,8 +48,8 @@ struct LogStatistics {
 
 LogStatistics StatisticsOf(const Tickers& tickers);
 
-// Those of the newest file of LOG, LOG.old.* that has statistics. Returns what
-// could not be read, or nothing.
+// Reads those of the newest file of LOG, LOG.old.* that has statistics. Returns
+// what could not be read, or nothing.
 std::string ReadLogStatistics(const std::string& database,
                               LogStatistics* statistics);
 
