@@ -1,6 +1,8 @@
 // deltabloom estimate DIR: what filters cost and save in a database that is
 // there.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <stdexcept>

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>

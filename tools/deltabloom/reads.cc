@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tools/program/console.h"
 
