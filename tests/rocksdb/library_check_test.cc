@@ -74,8 +74,10 @@ class OtherBuilder {
   OtherBuilder(const FilterPolicy& policy, const BlockBasedTableOptions& table)
       : builder_(NewBitsBuilder(policy, table)) {
     std::memcpy(&functions_, First(), sizeof(functions_));
-    const size_t size = kBefore + kDestructors + kNames.size();
-    table_.assign(functions_ - kBefore, functions_ - kBefore + size);
+    // The class may add functions of its own, which the others call.
+    size_t size = kDestructors + kNames.size();
+    while (functions_[size] != nullptr) ++size;
+    table_.assign(functions_ - kBefore, functions_ + size);
   }
   ~OtherBuilder() { std::memcpy(First(), &functions_, sizeof(functions_)); }
 
