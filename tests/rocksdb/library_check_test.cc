@@ -46,72 +46,129 @@ TEST(LibraryCheckTest, LoadedLibraryFits) {
   EXPECT_EQ(internal::LibraryProblem(), "");
 }
 
-// The functions of a builder in the order of its virtual table, after the two
-// of the destructor.
-const std::vector<std::string> kNames = {
-    "AddKey",
+// The functions of a builder in the order in which they are declared, and one
+// that is not.
+enum Function : size_t {
+  kAddKey,
 #if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
-    "AddKeyAndAlt",
+  kAddKeyAndAlt,
 #endif
-    "EstimateEntriesAdded",
-    "Finish",
-    "Finish with a status",
-    "MaybePostVerify",
-    "ApproximateNumEntries",
-    "CalculateSpace",
-    "EstimatedFpRate",
+  kEstimateEntriesAdded,
+  kFinish,
+  kFinishWithStatus,
+  kMaybePostVerify,
+  kApproximateNumEntries,
+  kCalculateSpace,
+  kEstimatedFpRate,
+  kFunctions,
+  kUnknown,
 };
-constexpr size_t kDestructors = 2;
-// Words before the first function, which the check ignores.
-constexpr size_t kBefore = 2;
 
-void Unknown() {}
-
-// RocksDB's own builder with a virtual table of which the test changes a copy,
-// as it is in a library whose class has other functions.
-class OtherBuilder {
- public:
-  OtherBuilder(const FilterPolicy& policy, const BlockBasedTableOptions& table)
-      : builder_(NewBitsBuilder(policy, table)) {
-    std::memcpy(&functions_, First(), sizeof(functions_));
-    // The class may add functions of its own, which the others call.
-    size_t size = kDestructors + kNames.size();
-    while (functions_[size] != nullptr) ++size;
-    table_.assign(functions_ - kBefore, functions_ + size);
-  }
-  ~OtherBuilder() { std::memcpy(First(), &functions_, sizeof(functions_)); }
-
-  FilterBitsBuilder* Exchange(size_t one, size_t other) {
-    std::swap(*Place(one), *Place(other));
-    return Build();
-  }
-  FilterBitsBuilder* Insert(size_t place) {
-    table_.insert(Place(place), reinterpret_cast<void*>(&Unknown));
-    return Build();
-  }
-  FilterBitsBuilder* Remove(size_t place) {
-    table_.erase(Place(place));
-    return Build();
-  }
-  FilterBitsBuilder* Build() {
-    table_.push_back(nullptr);  // the next table
-    const void* const functions = &table_[kBefore];
-    std::memcpy(First(), &functions, sizeof(functions));
-    return builder_.get();
-  }
-
- private:
-  // The word of the builder that points to its table.
-  void* First() const { return builder_.get(); }
-  std::vector<void*>::iterator Place(size_t function) {
-    return table_.begin() +
-           static_cast<ptrdiff_t>(kBefore + kDestructors + function);
-  }
-
-  const std::unique_ptr<FilterBitsBuilder> builder_;
-  void* const* functions_ = nullptr;
-  std::vector<void*> table_;
+// A class of builders with functions in any order, as another RocksDB may have:
+// each Add<function, Base> declares one more, which calls RocksDB's own
+// builder. As in those, a builder of zeros verifies nothing.
+struct OtherBuilder {
+  virtual ~OtherBuilder() = default;
+  uint64_t zeros[4] = {};
+  FilterBitsBuilder* inner = nullptr;
 };
+
+template <Function function, typename Base>
+struct Add;
+
+#define DELTABLOOM_ADD(function, result, declared, called)  \
+  template <typename Base>                                  \
+  struct Add<function, Base> : Base {                       \
+    virtual result declared { return this->inner->called; } \
+  }
+using Owner = std::unique_ptr<const char[]>;
+DELTABLOOM_ADD(kAddKey, void, Key(const Slice& key), AddKey(key));
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+DELTABLOOM_ADD(kAddKeyAndAlt, void, Both(const Slice& key, const Slice& alt),
+               AddKeyAndAlt(key, alt));
+#endif
+DELTABLOOM_ADD(kEstimateEntriesAdded, size_t, Entries(),
+               EstimateEntriesAdded());
+DELTABLOOM_ADD(kFinish, Slice, Filter(Owner* owner), Finish(owner));
+DELTABLOOM_ADD(kFinishWithStatus, Slice, Filter(Owner* owner, Status* status),
+               Finish(owner, status));
+DELTABLOOM_ADD(kApproximateNumEntries, size_t, Fitting(size_t bytes),
+               ApproximateNumEntries(bytes));
+DELTABLOOM_ADD(kCalculateSpace, size_t, Space(size_t entries),
+               CalculateSpace(entries));
+DELTABLOOM_ADD(kEstimatedFpRate, double, Rate(size_t entries, size_t bytes),
+               EstimatedFpRate(entries, bytes));
+#undef DELTABLOOM_ADD
+template <typename Base>
+struct Add<kMaybePostVerify, Base> : Base {
+  virtual Status Verify(const Slice& filter) {
+    return this->inner == nullptr ? Status::OK()
+                                  : this->inner->MaybePostVerify(filter);
+  }
+};
+template <typename Base>
+struct Add<kUnknown, Base> : Base {
+  virtual void Unknown() {}
+};
+
+template <typename Base, Function... order>
+struct WithFunctions {
+  using Type = Base;
+};
+template <typename Base, Function first, Function... rest>
+struct WithFunctions<Base, first, rest...> {
+  using Type = typename WithFunctions<Add<first, Base>, rest...>::Type;
+};
+
+// `check` is called with a builder that has these functions.
+template <Function... order, typename Check>
+void WithOther(const FilterPolicy& policy, const BlockBasedTableOptions& table,
+               const Check& check) {
+  const auto inner = NewBitsBuilder(policy, table);
+  typename WithFunctions<OtherBuilder, order...>::Type other;
+  other.inner = inner.get();
+  // The check may overwrite the pointer to the table.
+  void* first = nullptr;
+  std::memcpy(&first, static_cast<void*>(&other), sizeof(first));
+  check(reinterpret_cast<FilterBitsBuilder*>(&other));
+  std::memcpy(static_cast<void*>(&other), &first, sizeof(first));
+}
+
+constexpr Function Exchanged(size_t at, size_t one, size_t other) {
+  return static_cast<Function>(at == one ? other : at == other ? one : at);
+}
+
+// The declared functions, with two exchanged; with one more before `place`;
+// without the one there.
+template <size_t one, size_t other, size_t... at, typename Check>
+void WithExchanged(std::index_sequence<at...>, const FilterPolicy& policy,
+                   const BlockBasedTableOptions& table, const Check& check) {
+  WithOther<Exchanged(at, one, other)...>(policy, table, check);
+}
+template <size_t place, size_t... at, typename Check>
+void WithOneMore(std::index_sequence<at...>, const FilterPolicy& policy,
+                 const BlockBasedTableOptions& table, const Check& check) {
+  WithOther<(at < place    ? static_cast<Function>(at)
+             : at == place ? kUnknown
+                           : static_cast<Function>(at - 1))...>(policy, table,
+                                                                check);
+}
+template <size_t place, size_t... at, typename Check>
+void WithOneLess(std::index_sequence<at...>, const FilterPolicy& policy,
+                 const BlockBasedTableOptions& table, const Check& check) {
+  WithOther<static_cast<Function>(at < place ? at : at + 1)...>(policy, table,
+                                                                check);
+}
+
+using Declared = std::make_index_sequence<kFunctions>;
+using OneMore = std::make_index_sequence<kFunctions + 1>;
+using OneLess = std::make_index_sequence<kFunctions - 1>;
+
+// Calls fn(number) with 0 to count - 1 as types.
+template <typename Fn, size_t... number>
+void ForEach(std::index_sequence<number...>, const Fn& fn) {
+  (fn(std::integral_constant<size_t, number>()), ...);
+}
 
 struct Kind {
   std::string name;
@@ -137,46 +194,56 @@ TEST(LibraryCheckTest, EveryKindHasTheFunctions) {
       HasDeclaredFunctions(*NewBitsBuilder(*legacy.policy, legacy.table)));
 }
 
-TEST(LibraryCheckTest, CopiedTableIsAsGood) {
+TEST(LibraryCheckTest, AClassOfItsOwnIsAsGood) {
   for (const Kind& kind : Kinds()) {
-    OtherBuilder other(*kind.policy, kind.table);
-    EXPECT_EQ(WrongFunction(other.Build(), *kind.policy), nullptr) << kind.name;
+    WithExchanged<0, 0>(
+        Declared(), *kind.policy, kind.table, [&](FilterBitsBuilder* builder) {
+          EXPECT_TRUE(HasDeclaredFunctions(*builder));
+          EXPECT_EQ(WrongFunction(builder, *kind.policy), nullptr) << kind.name;
+        });
   }
 }
 
-// The check begins with Bloom, and so finds what the others would not survive.
+// The check begins with Bloom, and so finds what legacy Bloom does not show.
 TEST(LibraryCheckTest, AnyTwoFunctionsExchangedAreFound) {
   const Kind bloom = Kinds()[0];
-  for (size_t one = 0; one < kNames.size(); ++one) {
-    for (size_t other = one + 1; other < kNames.size(); ++other) {
-      OtherBuilder builder(*bloom.policy, bloom.table);
-      const char* const wrong =
-          WrongFunction(builder.Exchange(one, other), *bloom.policy);
-      EXPECT_NE(wrong, nullptr)
-          << kNames[one] << " and " << kNames[other] << " exchanged";
-    }
-  }
+  ForEach(Declared(), [&](auto one) {
+    ForEach(Declared(), [&](auto other) {
+      if constexpr (one < other) {
+        WithExchanged<one, other>(
+            Declared(), *bloom.policy, bloom.table,
+            [&](FilterBitsBuilder* builder) {
+              EXPECT_NE(WrongFunction(builder, *bloom.policy), nullptr)
+                  << one << " and " << other << " exchanged";
+            });
+      }
+    });
+  });
 }
 
 TEST(LibraryCheckTest, NamesTheFunction) {
   const Kind bloom = Kinds()[0];
-  const size_t last = kNames.size() - 1;
-  OtherBuilder numbers(*bloom.policy, bloom.table);
-  EXPECT_STREQ(WrongFunction(numbers.Exchange(last - 1, last), *bloom.policy),
-               "CalculateSpace");
-  OtherBuilder keys(*bloom.policy, bloom.table);
-  EXPECT_STREQ(WrongFunction(keys.Exchange(0, last), *bloom.policy), "AddKey");
+  WithExchanged<kCalculateSpace, kEstimatedFpRate>(
+      Declared(), *bloom.policy, bloom.table, [&](FilterBitsBuilder* builder) {
+        EXPECT_STREQ(WrongFunction(builder, *bloom.policy), "CalculateSpace");
+      });
+  WithExchanged<kAddKey, kEstimatedFpRate>(
+      Declared(), *bloom.policy, bloom.table, [&](FilterBitsBuilder* builder) {
+        EXPECT_STREQ(WrongFunction(builder, *bloom.policy), "AddKey");
+      });
 }
 
 TEST(LibraryCheckTest, OneFunctionMoreOrLessIsFoundWithoutACall) {
   const Kind legacy = Kinds()[2];
-  for (size_t place = 0; place <= kNames.size(); ++place) {
-    OtherBuilder more(*legacy.policy, legacy.table);
-    EXPECT_FALSE(HasDeclaredFunctions(*more.Insert(place))) << place;
-    if (place == kNames.size()) continue;
-    OtherBuilder less(*legacy.policy, legacy.table);
-    EXPECT_FALSE(HasDeclaredFunctions(*less.Remove(place))) << place;
-  }
+  const auto check = [](FilterBitsBuilder* builder) {
+    EXPECT_FALSE(HasDeclaredFunctions(*builder));
+  };
+  ForEach(OneMore(), [&](auto place) {
+    WithOneMore<place>(OneMore(), *legacy.policy, legacy.table, check);
+  });
+  ForEach(Declared(), [&](auto place) {
+    WithOneLess<place>(OneLess(), *legacy.policy, legacy.table, check);
+  });
 }
 
 }  // namespace
