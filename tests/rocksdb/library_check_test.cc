@@ -90,7 +90,7 @@ DELTABLOOM_ADD(kAddKeyAndAlt, void, Both(const Slice& key, const Slice& alt),
 DELTABLOOM_ADD(kEstimateEntriesAdded, size_t, Entries(),
                EstimateEntriesAdded());
 DELTABLOOM_ADD(kFinish, Slice, Filter(Owner* owner), Finish(owner));
-DELTABLOOM_ADD(kFinishWithStatus, Slice, Filter(Owner* owner, Status* status),
+DELTABLOOM_ADD(kFinishWithStatus, Slice, Checked(Owner* owner, Status* status),
                Finish(owner, status));
 DELTABLOOM_ADD(kApproximateNumEntries, size_t, Fitting(size_t bytes),
                ApproximateNumEntries(bytes));
