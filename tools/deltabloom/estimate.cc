@@ -131,13 +131,20 @@ std::string Amount(double bytes) {
 
 std::string Advice(const Budget& budget,
                    const std::vector<FilterEstimate>& estimates) {
-  // The fewest reads or, for a budget of reads, the least memory; of equals the
-  // last, which is layout auto.
-  const FilterEstimate& best = *std::min_element(
+  // The row with the fewest reads or, for a budget of reads, the least memory.
+  // Rows within 1 % are equal, as the rates are known no better; of these the
+  // last one is taken, which is layout auto.
+  constexpr double kEqual = 1.01;
+  const auto cost = [](const FilterEstimate& estimate) {
+    return estimate.wasted_reads * estimate.bytes;
+  };
+  double least = cost(estimates.front());
+  for (const FilterEstimate& estimate : estimates) {
+    least = std::min(least, cost(estimate));
+  }
+  const FilterEstimate& best = *std::find_if(
       estimates.rbegin(), estimates.rend(),
-      [](const FilterEstimate& a, const FilterEstimate& b) {
-        return a.wasted_reads * a.bytes < b.wasted_reads * b.bytes;
-      });
+      [&](const FilterEstimate& one) { return cost(one) <= kEqual * least; });
   if (best.filter.compare(0, 7, "rocksdb") == 0 || !(best.bytes > 0)) return {};
   const bool levels = best.allocation == "levels";
   // Levels that need no filter leave a part of the memory, whatever is asked.
