@@ -178,8 +178,8 @@ class Commands(unittest.TestCase):
             }}
             fill bloom.options replaced 30000
             fill small.options levels 100000
-            {CXX} -std=c++17 -I{SOURCE}/include -I{ROCKSDB} rewrite_tables.cc -o rewrite_tables \
-              -L{library} -Wl,-rpath,{library} -ldeltabloom_rocksdb -lrocksdb
+            {CXX} -std=c++17 -I'{SOURCE}/include' -I'{ROCKSDB}' rewrite_tables.cc -o rewrite_tables \
+              -L'{library}' -Wl,-rpath,'{library}' -ldeltabloom_rocksdb -lrocksdb
             deltabloom refilter --filter deltabloom:20:compact replaced >/dev/null 2>&1
             db=replaced
             {list_others}
