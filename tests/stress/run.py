@@ -34,8 +34,17 @@ TABLE = {
 }
 LEVELS = "{id=deltabloom;bits_per_key=10;layout=auto;allocation=levels}"
 MEMORY = "{id=deltabloom;filter_memory=200KiB;layout=auto;allocation=levels}"
-# Commits and rollbacks instead of single writes.
-TRANSACTIONS = {"use_txn": 1, "txn_write_policy": 0}
+# Transactions and MultiScan know no deletion of ranges.
+NO_RANGES = {"delpercent": 5, "delrangepercent": 0}
+# Commits and rollbacks instead of single writes. db_stress opens checkpoints and
+# backups without transactions, and fails if a prepared one is in them.
+TRANSACTIONS = {
+    "use_txn": 1,
+    "txn_write_policy": 0,
+    "checkpoint_one_in": 0,
+    "backup_one_in": 0,
+    **NO_RANGES,
+}
 # Each key is written ten times, with a prefix of its own, and read as a batch.
 BATCHES = {
     "test_batches_snapshots": 1,
@@ -69,7 +78,7 @@ CONFIGURATIONS = {
         fixed_prefix(7),
     ),
     "MultiGet": ("deltabloom:10:compact", {}, {"use_multiget": 1}),
-    "MultiScan": (LEVELS, {}, {"use_multiscan": 1, "delpercent": 5, "delrangepercent": 0}),
+    "MultiScan": (LEVELS, {}, {"use_multiscan": 1, **NO_RANGES}),
     "transactions": (LEVELS, {}, TRANSACTIONS),
     "transactions, prefix": ("deltabloom:10:local", {}, {**TRANSACTIONS, **fixed_prefix(7)}),
     "batches and snapshots": ("deltabloom:10:auto", {}, BATCHES),
