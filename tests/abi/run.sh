@@ -44,7 +44,8 @@ done
 
 failed=0
 for library in "${libraries[@]}"; do
-  file=$(find "$build" -name "lib$library.so.*" -type f)
+  # The newest, as an earlier build may have left one in another folder.
+  file=$(find "$build" -name "lib$library.so.*" -type f -printf '%T@ %p\n' | sort -rn | head -n 1 | cut -d ' ' -f 2-)
   now=$build/$library.abi
   abidw "${headers[@]}" --drop-private-types --exported-interfaces-only --no-show-locs --no-corpus-path \
     --no-comp-dir-path --no-elf-needed --no-parameter-names --suppressions "$suppressions" \
