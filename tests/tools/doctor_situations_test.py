@@ -103,7 +103,7 @@ class Situations(DatabaseTest):
             lambda t: t.ldb(t.database(), "compact"),
             1,
             "tables_without_filter",
-            "no filter in 1 table in level 1, of ",
+            "no filter in 1 table in level ",
         ),
         (
             "the policy came after the tables",
