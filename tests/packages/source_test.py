@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -22,7 +23,9 @@ def git(*words):
     return subprocess.run(["git", "-C", SOURCE, *words], capture_output=True, text=True)
 
 
-@unittest.skipIf(git("rev-parse").returncode, "not a git checkout")
+@unittest.skipIf(
+    not shutil.which("git") or git("rev-parse").returncode, "no git, or not a git checkout"
+)
 class Archive(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
