@@ -101,8 +101,9 @@ Command CheckCommand() {
 Looks up the keys of a file, or of standard input, or of the command line.
 
 It fails open: if Redis does not answer, the filter or its bits are lost, or
-Redis restarted or failed over and nobody confirmed since that no key is lost,
-keys may match, and standard error says why; --fail-closed makes it an error.
+Redis restarted or failed over, and it was not confirmed since that no key is
+lost, keys may match, and standard error says why; --fail-closed makes it an
+error.
 
 With --json the document has "keys", each with "key" and "answer" (absent, may
 match), and the counts "checked", "absent" and "failed_open".)",

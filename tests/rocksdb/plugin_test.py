@@ -206,7 +206,7 @@ class InTree(InAFolder):
         self.assertEqual(re.findall(r"_LIBS = ([^\n]*)", text), [])
 
     def test_newer_rocksdb(self):
-        """A RocksDB that nobody has looked at is taken in its own build, and
+        """An untested RocksDB is taken in its own build, and
         elsewhere if that is asked for."""
         include = self.folder / "rocksdb"
         include.mkdir()

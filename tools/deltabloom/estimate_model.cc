@@ -137,7 +137,7 @@ double FalsePositives(const std::vector<TreeLevel>& tree,
 std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
                                  const internal::RateCurve& curve,
                                  const Budget& budget, double bits) {
-  constexpr double kNeeded = 0.001;
+  constexpr double kNeeded = 0.001;  // that of table_bits.cc
   const double least =
       budget.hits > 0 ? std::min(bits, budget.min_bits_per_key) : 0;
   const std::vector<double> lookups = AbsentLookups(tree, budget.hits);
@@ -322,7 +322,7 @@ FilterEstimate EstimateTotal(const std::vector<TreeLevel>& tree,
                              const Budget& budget) {
   // As engines/rocksdb/levels/filter_memory.cc plans them, and the defaults of
   // min_bits_per_key and max_bits_per_key.
-  constexpr double kPlanned = 0.97;
+  constexpr double kPlanned = 1 / 1.03;
   constexpr double kLeastBits = 4;
   constexpr double kMostBits = 20;
   const Row& row = kRows[std::size(kRows) - 1];

@@ -11,7 +11,7 @@
 #if DELTABLOOM_ROCKSDB_HEADERS < DELTABLOOM_ROCKSDB_VERSION(7, 0, 3)
 #error "Deltabloom needs RocksDB 7.0.3 or later"
 #endif
-// True if nobody has compared this RocksDB's builders and readers of filters
+// True if this RocksDB's builders and readers of filters were not compared
 // with the declarations in policy/private_abi.h.
 #define DELTABLOOM_ROCKSDB_IS_NEWER \
   (DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 10, 0))

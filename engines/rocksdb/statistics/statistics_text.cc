@@ -66,7 +66,7 @@ std::vector<std::string> TextOfRow(const Row& row, const std::string& level) {
 // Advice needs this many negatives; fewer have an error of over 3 %.
 constexpr uint64_t kLeastNegatives = 1000;
 // Advice must save at least this many reads per second and this share of all
-// false positives, else nobody would notice; docs/guide.md promises both.
+// false positives, or it would go unnoticed; docs/guide.md promises both.
 constexpr double kLeastReadsPerSecond = 1;
 constexpr double kLeastShare = 0.1;
 constexpr double kLeastBits = 0.5;  // per key
