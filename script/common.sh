@@ -74,7 +74,9 @@ with_progress() {
   watcher=$!
   # The command runs in the foreground, so that an interrupt reaches it.
   "$@" >>"$log" 2>&1 </dev/null || code=$?
-  kill "$watcher" 2>/dev/null || true
+  # A signal that bash can catch would, if it comes before the new process has put
+  # the EXIT trap away, run that trap there and remove the log.
+  kill -KILL "$watcher" 2>/dev/null || true
   wait "$watcher" 2>/dev/null || true
   [ ! -t 2 ] || printf '\r\033[K' >&2
   return "$code"
