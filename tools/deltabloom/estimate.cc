@@ -478,7 +478,7 @@ other level; lookups are taken to be spread as the keys are, and a table is
 asked as far as its keys reach. --memory is that of all column families.
 
 allocation=levels has the bits that are best for the runs as they are. Idle
-trees that RocksDB grew have 1.07 to 1.15 times its false positives on average
+trees that RocksDB grew have 1.07 to 1.14 times its false positives on average
 (docs/levels.md). filter_memory, of which a little stays free, is that of all
 column families, which get the same bits per key. The filters of deltabloom
 refilter are layout compact in the bytes of each old filter; refilter --dry-run
