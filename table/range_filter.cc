@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "util/json.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom {
 
@@ -28,8 +28,8 @@ std::string RangeFilterOptions::Validate() const {
   return {};
 }
 
-struct RangeFilterBuilder::Rep : internal::RangePartBuilder {
-  using RangePartBuilder::RangePartBuilder;
+struct RangeFilterBuilder::Rep : internal::range::FilterBuilder {
+  using FilterBuilder::FilterBuilder;
 };
 
 RangeFilterBuilder::RangeFilterBuilder(const RangeFilterOptions& options) {
@@ -63,8 +63,8 @@ bool RangeFilterBuilder::Finish(std::string* dst) noexcept {
   return rep_->Finish(dst);
 }
 
-struct RangeFilter::Rep : internal::RangePart {
-  using RangePart::RangePart;
+struct RangeFilter::Rep : internal::range::Filter {
+  using Filter::Filter;
 };
 
 RangeFilter::RangeFilter(std::string_view filter)

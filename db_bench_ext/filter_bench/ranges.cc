@@ -15,18 +15,16 @@
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/modes.h"
 #include "deltabloom/filter.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
+#include "util/range/range.h"
 
 namespace deltabloom::bench {
 namespace {
 
-struct KeyRange {
-  std::string lower;
-  std::string upper;
-};
+using internal::range::Range;
 
 // A range of a length, which may hold keys.
-using Draw = std::function<KeyRange(MixedNumbers* random, uint64_t length)>;
+using Draw = std::function<Range(MixedNumbers* random, uint64_t length)>;
 
 // Keys and empty ranges.
 struct RangeSet {
@@ -39,7 +37,7 @@ struct RangeSet {
   std::vector<size_t> prefix_bytes;
   Draw draw;
 
-  bool Holds(const KeyRange& range) const {
+  bool Holds(const Range& range) const {
     const auto key = std::lower_bound(keys.begin(), keys.end(), range.lower);
     return key != keys.end() && *key < range.upper;
   }
@@ -53,17 +51,16 @@ std::string BigEndian(uint64_t number) {
   return bytes;
 }
 
-KeyRange RangeFrom(uint64_t first, uint64_t length) {
+Range RangeFrom(uint64_t first, uint64_t length) {
   first = std::min(first, ~uint64_t{0} - length);
   return {BigEndian(first), BigEndian(first + length)};
 }
 
 // All texts from `text` on that begin with `text` without its last `free`
 // bytes.
-KeyRange RangeFrom(const std::string& text, uint64_t free) {
-  KeyRange range{
-      text,
-      text.substr(0, text.size() - std::min<uint64_t>(free, text.size() - 1))};
+Range RangeFrom(const std::string& text, uint64_t free) {
+  Range range{text, text.substr(0, text.size() - std::min<uint64_t>(
+                                                     free, text.size() - 1))};
   if (free == 0) {
     range.upper.push_back('\0');
   } else {
@@ -132,7 +129,7 @@ RangeSet Groups(const char* name, uint64_t keys, MixedNumbers* random,
             std::string upper = lower;
             while (upper.back() == '\xff') upper.pop_back();
             ++upper.back();
-            return KeyRange{lower, upper};
+            return Range{lower, upper};
           }};
 }
 
@@ -240,7 +237,7 @@ std::vector<RangeSet> MakeRangeSets(uint64_t keys, uint64_t seed) {
 // Lookups per timing, so that processor and caches see other bytes each time.
 constexpr size_t kLookupsPerTiming = 512;
 
-using MayMatch = std::function<bool(const KeyRange&)>;
+using MayMatch = std::function<bool(const Range&)>;
 
 struct RangeFilter {
   std::string name;
@@ -249,13 +246,13 @@ struct RangeFilter {
   bool has_bound = false;  // Grafite's, for numbers
 };
 
-// `sample`: of the ranges that it learns from.
-RangeFilter RangePartFilter(const std::string& name, double bits_per_key,
-                            const std::vector<KeyRange>& sample = {}) {
+// `samples`: the ranges that it learns from.
+RangeFilter OurFilter(const std::string& name, double bits_per_key,
+                      const std::vector<Range>& samples = {}) {
   return {name,
-          [bits_per_key, sample](const RangeSet& set) {
-            internal::RangePartBuilder builder(bits_per_key);
-            for (const KeyRange& range : sample) {
+          [bits_per_key, samples](const RangeSet& set) {
+            internal::range::FilterBuilder builder(bits_per_key);
+            for (const Range& range : samples) {
               builder.AddSample(range.lower, range.upper);
             }
             for (const std::string& key : set.keys) builder.AddKey(key);
@@ -264,11 +261,11 @@ RangeFilter RangePartFilter(const std::string& name, double bits_per_key,
             return bytes;
           },
           [](const std::string& bytes) {
-            return [part = internal::RangePart(bytes)](const KeyRange& range) {
-              return part.MayMatch(range.lower, range.upper);
+            return [ours = internal::range::Filter(bytes)](const Range& range) {
+              return ours.MayMatch(range.lower, range.upper);
             };
           },
-          sample.empty()};
+          samples.empty()};
 }
 
 // A filter of the first `size` bytes of the keys.
@@ -294,7 +291,7 @@ RangeFilter PrefixBloom(size_t size, double bits_per_key) {
             return BuildOfPrefixes(set, Layout::kLocal, bits_per_key, size);
           },
           [size](const std::string& bytes) {
-            return [filter = Filter(bytes), size](const KeyRange& range) {
+            return [filter = Filter(bytes), size](const Range& range) {
               const auto prefix = std::string_view(range.lower).substr(0, size);
               return prefix != std::string_view(range.upper).substr(0, size) ||
                      filter.MayMatch(prefix);
@@ -311,12 +308,12 @@ class Bench {
         random_(options.seed + 1) {
     for (const uint64_t length : set.lengths) {
       ShowProgress(set.name + ": ranges of length " + std::to_string(length));
-      std::vector<KeyRange>& empty = ranges_.emplace_back();
+      std::vector<Range>& empty = ranges_.emplace_back();
       // There may be fewer samples than wanted, if few of the ranges drawn are
       // empty.
       for (uint64_t draws = 100 * options.samples;
            draws > 0 && empty.size() < options.samples + kLearned; --draws) {
-        KeyRange range = set.draw(&random_, length);
+        Range range = set.draw(&random_, length);
         if (!set.Holds(range)) empty.push_back(std::move(range));
       }
       const auto learned =
@@ -327,7 +324,7 @@ class Bench {
   }
 
   void Measure(double bits) {
-    std::vector<RangeFilter> filters = {RangePartFilter("deltabloom", bits)};
+    std::vector<RangeFilter> filters = {OurFilter("deltabloom", bits)};
     for (const size_t prefix : set_.prefix_bytes) {
       filters.push_back(PrefixBloom(prefix, bits));
     }
@@ -335,8 +332,8 @@ class Bench {
       Measure(filter, bits, 0, ranges_.size());
     }
     for (size_t i = 0; i < ranges_.size(); ++i) {
-      Measure(RangePartFilter("deltabloom, learned", bits, learned_[i]), bits,
-              i, i + 1);
+      Measure(OurFilter("deltabloom, learned", bits, learned_[i]), bits, i,
+              i + 1);
     }
   }
 
@@ -408,7 +405,7 @@ class Bench {
                       [&] { benchmark::DoNotOptimize(build(set_)); });
   }
 
-  void LookUp(const MayMatch& may_match, const std::vector<KeyRange>& ranges,
+  void LookUp(const MayMatch& may_match, const std::vector<Range>& ranges,
               std::map<std::string, double>* figures) {
     const auto positives =
         std::count_if(ranges.begin(), ranges.end(), may_match);
@@ -418,7 +415,7 @@ class Bench {
     (*figures)["false_positive_error"] = BinomialError(rate, ranges.size());
     (*figures)["samples"] = samples;
     if (options_.rates_only) return;
-    (*figures)["question_ns"] =
+    (*figures)["lookup_ns"] =
         MedianTime(5 * options_.repetitions, kLookupsPerTiming, [&] {
           size_t at = random_.Below(ranges.size());
           for (size_t n = 0; n < kLookupsPerTiming; ++n) {
@@ -432,7 +429,7 @@ class Bench {
   const RangeSet& set_;
   Collector* const collector_;
   MixedNumbers random_;
-  std::vector<std::vector<KeyRange>> ranges_, learned_;  // by length
+  std::vector<std::vector<Range>> ranges_, learned_;  // by length
 };
 
 }  // namespace

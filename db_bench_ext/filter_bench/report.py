@@ -34,7 +34,7 @@ COUNTED = {
 TIMES = {
     "build_ns_per_key": "build",
     "compact_build_ns_per_key": "build compact",
-    "question_ns": "lookup",
+    "lookup_ns": "lookup",
     "miss_ns": "miss",
     "hit_ns": "hit",
     "batch_miss_ns": "batch miss",

@@ -41,8 +41,8 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
   // A table may take fewer, if its filter needs no more.
   double bits_per_key = 8;
 
-  // The prefixes of keys that filters hold are chosen by a sample of the scans
-  // that are made, which stays in memory. Off: by the keys alone.
+  // The prefixes of keys that filters hold are chosen by samples: the ranges of
+  // some scans, which stay in memory. Off: by the keys alone.
   bool learning = true;
 
   // "none", or the prefixes that filters hold, whatever is learned:

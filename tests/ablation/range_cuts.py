@@ -21,9 +21,9 @@ SHARE = ("choose_cuts.cc", "kShareOfKeys = 1.0 / 3;")
 IMPROVEMENT = ("choose_cuts.cc", "kLeastImprovement = 0.1;")
 BEYOND = ("choose_cuts.cc", "kBitsBeyond = 2;")
 DELIMITERS = ("candidates.cc", "kMaxDelimiters = 4;")
-KEYS = ("made_up_samples.cc", "kKeysForSamples = 64;")
-GAPS = ("made_up_samples.cc", "kGapHalvings[] = {1, 4, 7, 10};")
-COMPONENTS = ("made_up_samples.cc", "if (2 * prefixes_at(i + 1)")
+KEYS = ("suggested_samples.cc", "kKeysForSamples = 64;")
+GAPS = ("suggested_samples.cc", "kGapHalvings[] = {1, 4, 7, 10};")
+COMPONENTS = ("suggested_samples.cc", "if (2 * prefixes_at(i + 1)")
 
 # Name, file and text, what takes the place of its value or condition.
 ROWS = [

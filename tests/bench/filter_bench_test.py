@@ -81,7 +81,7 @@ class TinyRun(FilterBench):
         self.assertEqual(len(self.rows), 2 * len(names))
         for (name, keys), row in self.rows.items():
             for figure in report.TIMES:
-                if figure in ("question_ns", "compact_build_ns_per_key"):
+                if figure in ("lookup_ns", "compact_build_ns_per_key"):
                     continue
                 # 100k keys are less than five filters of 100k.
                 missing = "_filter_" in figure and keys == 100_000
@@ -184,7 +184,7 @@ class Modes(FilterBench):
             {"uniform", "correlated", "clustered", "urls", *groups}, {key[0] for key in rows}
         )
         for (name, competitor, length), row in rows.items():
-            self.assertNotIn("question_ns", row)
+            self.assertNotIn("lookup_ns", row)
             # Short ranges of uniform keys are nearly all rejected.
             if (name, competitor) == ("uniform", "deltabloom") and length <= 1024:
                 self.assertLess(row["false_positive_rate"], 0.08, SEED)

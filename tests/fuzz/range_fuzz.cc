@@ -5,7 +5,7 @@
 // Input: what to do, two bounds, then a range filter, or bits per key and keys.
 #include "tests/fuzz/harness.h"
 #include "util/coding.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::fuzz {
 namespace {
@@ -13,37 +13,36 @@ namespace {
 using namespace internal;
 using Bounds = std::vector<std::string>;
 
-void AskPart(std::string_view bytes, const Bounds& bounds) {
+void AskFilter(std::string_view bytes, const Bounds& bounds) {
   // A copy of its own, so that ASan sees its end.
   const std::vector<char> copy(bytes.begin(), bytes.end());
-  const RangePart part(View(copy));
+  const range::Filter filter(View(copy));
   for (const std::string& lower : bounds) {
     for (const std::string& upper : bounds) {
-      const bool may_match = part.MayMatch(lower, upper);
-      Check(may_match || (lower < upper && !part.AlwaysMatches()));
+      const bool may_match = filter.MayMatch(lower, upper);
+      Check(may_match || (lower < upper && !filter.AlwaysMatches()));
     }
-    const bool may_match = part.MayMatch(lower, std::nullopt);
-    Check(may_match || !part.AlwaysMatches());
-    Check(!part.HasKeyFrom(lower) || (may_match && !part.AlwaysMatches()));
-    Check(!part.HasKeyBelow(lower) || !part.AlwaysMatches());
+    const bool may_match = filter.MayMatch(lower, std::nullopt);
+    Check(may_match || !filter.AlwaysMatches());
+    Check(!filter.HasKeyFrom(lower) || (may_match && !filter.AlwaysMatches()));
   }
-  const std::string description = part.Describe();
+  const std::string description = filter.Describe();
   Check(!description.empty() && description.find('\n') == std::string::npos);
 }
 
 // Queries the bytes as they are, then with their size behind them.
 void AskBytes(Input* input, const Bounds& bounds) {
   const std::vector<char> bytes = input->Rest();
-  AskPart(View(bytes), bounds);
+  AskFilter(View(bytes), bounds);
   std::string whole(bytes.begin(), bytes.end());
-  char size[kRangePartSizeBytes];
+  char size[range::kFilterSizeBytes];
   StoreFixed64(size, whole.size());
   whole.append(size, sizeof(size));
-  AskPart(whole, bounds);
+  AskFilter(whole, bounds);
 }
 
 // Samples of the bounds, fixed cuts, or those of other keys.
-void Choose(uint8_t how, const Bounds& bounds, RangePartBuilder* builder) {
+void Choose(uint8_t how, const Bounds& bounds, range::FilterBuilder* builder) {
   if (how % 4 == 1) {
     for (const std::string& lower : bounds) {
       for (const std::string& upper : bounds) {
@@ -71,7 +70,7 @@ void Build(Input* input, bool numbers, Bounds bounds) {
     keys.push_back(std::move(key));
   }
   std::sort(keys.begin(), keys.end());
-  RangePartBuilder builder(bits_per_key, range_length);
+  range::FilterBuilder builder(bits_per_key, range_length);
   Choose(how, bounds, &builder);
   for (const std::string& key : keys) builder.AddKey(key);
   const uint64_t added = builder.KeysAdded();
@@ -82,22 +81,22 @@ void Build(Input* input, bool numbers, Bounds bounds) {
     return;
   }
   const std::string_view written = std::string_view(bytes).substr(front);
-  Check(written.size() <= MaxRangePartSize(added, bits_per_key));
-  AskPart(written, bounds);
-  const RangePart part(written);
+  Check(written.size() <= range::MaxFilterSize(added, bits_per_key));
+  AskFilter(written, bounds);
+  const range::Filter filter(written);
   for (const std::string& key : keys) {
-    Check(part.MayMatch(key, key + '\0'));
-    Check(part.MayMatch("", key + '\0'));
+    Check(filter.MayMatch(key, key + '\0'));
+    Check(filter.MayMatch("", key + '\0'));
     bounds.push_back(key);
   }
   for (size_t i = 0; i < bounds.size(); ++i) {
     const std::string& lower = bounds[i];
     const std::string& upper = bounds[(i * 7 + 1) % bounds.size()];
     const auto next = std::lower_bound(keys.begin(), keys.end(), lower);
-    if (next != keys.end() && *next < upper) Check(part.MayMatch(lower, upper));
-    if (next != keys.end()) Check(part.MayMatch(lower, std::nullopt));
-    Check(!part.HasKeyFrom(lower) || next != keys.end());
-    Check(!part.HasKeyBelow(lower) || next != keys.begin());
+    if (next != keys.end() && *next < upper)
+      Check(filter.MayMatch(lower, upper));
+    if (next != keys.end()) Check(filter.MayMatch(lower, std::nullopt));
+    Check(!filter.HasKeyFrom(lower) || next != keys.end());
   }
 }
 

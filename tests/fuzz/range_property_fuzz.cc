@@ -8,7 +8,7 @@
 
 #include "engines/rocksdb/ranges/property.h"
 #include "tests/fuzz/harness.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::fuzz {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using namespace internal;
 using Bounds = std::vector<std::string>;
 
-void AskFilter(const RangePart& filter, const Bounds& bounds) {
+void AskFilter(const range::Filter& filter, const Bounds& bounds) {
   for (const std::string& lower : bounds) {
     for (const std::string& upper : bounds) {
       const bool may_match = filter.MayMatch(lower, upper);
@@ -38,7 +38,7 @@ void AskProperty(std::string_view bytes, const Bounds& bounds) {
   Check(property.transform.size() <= kMaxRangePropertyField);
   // There is one way to write it.
   Check(RangePropertyHeader(property) + std::string(property.filter) == bytes);
-  AskFilter(RangePart(property.filter), bounds);
+  AskFilter(range::Filter(property.filter), bounds);
 }
 
 void Build(Input* input, const Bounds& bounds) {
@@ -48,7 +48,7 @@ void Build(Input* input, const Bounds& bounds) {
   property.transform = transform;
   const size_t cut = input->Number();
   const auto change = static_cast<char>(input->Byte());
-  RangePartBuilder builder(2 + input->Byte() / 8.0);
+  range::FilterBuilder builder(2 + input->Byte() / 8.0);
   std::vector<std::string> keys;
   while (!input->empty()) keys.push_back(input->Key(20));
   std::sort(keys.begin(), keys.end());
@@ -66,7 +66,7 @@ void Build(Input* input, const Bounds& bounds) {
   Check(parsed.transform == transform);
   Check(parsed.entries == keys.size());
   Check(parsed.filter == std::string_view(bytes).substr(header));
-  const RangePart filter(parsed.filter);
+  const range::Filter filter(parsed.filter);
   Check(!filter.AlwaysMatches());
   AskFilter(filter, bounds);
   for (const std::string& key : keys) {

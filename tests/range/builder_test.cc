@@ -11,9 +11,9 @@
 namespace deltabloom::test {
 namespace {
 
-using internal::RangePart;
-using internal::RangePartBuilder;
 using internal::Remix64;
+using internal::range::Filter;
+using internal::range::FilterBuilder;
 
 template <typename KeyOf>
 std::vector<std::string> Sorted(uint64_t n, KeyOf key_of) {
@@ -49,8 +49,8 @@ std::vector<std::string> Hashes(uint64_t n) {
 }
 
 std::string Built(const std::vector<std::string>& keys, double bits) {
-  return PartOf({keys.begin(), keys.end()}, bits, {}, {},
-                internal::range::kRangeLength);
+  return FilterOf({keys.begin(), keys.end()}, bits, {}, {},
+                  internal::range::kRangeLength);
 }
 
 // Pins the bytes of filters whose cuts are fixed or, for numbers, follow from
@@ -74,19 +74,19 @@ TEST(RangeBuilder, BytesStayTheSame) {
   for (const Golden& golden : goldens) {
     std::vector<internal::range::Cut> cuts;
     ASSERT_TRUE(internal::range::ParseCuts(golden.cuts, &cuts));
-    const std::string part =
-        PartOf({golden.keys.begin(), golden.keys.end()}, golden.bits, {}, cuts,
-               internal::range::kRangeLength);
-    EXPECT_EQ(part.size(), golden.size) << golden.keys[0] << golden.bits;
-    EXPECT_EQ(internal::Hash64(part), golden.hash)
-        << golden.keys[0] << golden.bits << " " << part.size() << " 0x"
-        << std::hex << internal::Hash64(part) << RangePart(part).Describe();
+    const std::string bytes =
+        FilterOf({golden.keys.begin(), golden.keys.end()}, golden.bits, {},
+                 cuts, internal::range::kRangeLength);
+    EXPECT_EQ(bytes.size(), golden.size) << golden.keys[0] << golden.bits;
+    EXPECT_EQ(internal::Hash64(bytes), golden.hash)
+        << golden.keys[0] << golden.bits << " " << bytes.size() << " 0x"
+        << std::hex << internal::Hash64(bytes) << Filter(bytes).Describe();
   }
 }
 
 // The bytes of docs/format.md.
 TEST(RangeBuilder, WorkedExample) {
-  const std::string part = Built({BigEndian(5), BigEndian(7)}, 10);
+  const std::string bytes = Built({BigEndian(5), BigEndian(7)}, 10);
   std::string expected(
       "\x01\x01"
       "\x08"
@@ -103,7 +103,7 @@ TEST(RangeBuilder, WorkedExample) {
       "\0\0\0\0\0\0\0\0",
       2 + 1 + 16 + 16 + 1 + 9 + 4 + 8 + 8);
   expected += std::string("\x41\0\0\0\0\0\0\0", 8);
-  EXPECT_EQ(part, expected) << testing::PrintToString(part);
+  EXPECT_EQ(bytes, expected) << testing::PrintToString(bytes);
 }
 
 // Cuts that samples chose come first for keys alike, and leave room for those
@@ -111,7 +111,7 @@ TEST(RangeBuilder, WorkedExample) {
 TEST(RangeBuilder, LearnedCutsOfOtherKeys) {
   const auto group = [](uint64_t i) { return "u" + std::to_string(i) + '/'; };
   const auto user = [](uint64_t i) { return BigEndian(1'000'000 + i); };
-  const auto part_of = [](RangePartBuilder* builder, const auto& prefix_of) {
+  const auto filter_of = [](FilterBuilder* builder, const auto& prefix_of) {
     KeySet keys;
     for (uint64_t i = 0; i < 8000; i += 2) {
       for (uint64_t k = i % 9 / 3; k < 3; ++k) {
@@ -119,63 +119,62 @@ TEST(RangeBuilder, LearnedCutsOfOtherKeys) {
       }
     }
     for (const std::string& key : keys) builder->AddKey(key);
-    std::string part;
-    EXPECT_TRUE(builder->Finish(&part));
-    return part;
+    std::string bytes;
+    EXPECT_TRUE(builder->Finish(&bytes));
+    return bytes;
   };
-  const auto passing = [](const std::string& part, const auto& prefix_of) {
+  const auto passing = [](const std::string& bytes, const auto& prefix_of) {
     int count = 0;
     for (uint64_t i = 1; i < 8000; i += 2) {
       const std::string prefix = prefix_of(i);
-      count += RangePart(part).MayMatch(prefix, NextPrefix(prefix));
+      count += Filter(bytes).MayMatch(prefix, NextPrefix(prefix));
     }
     return count;
   };
-  RangePartBuilder asked(10), alone(10), after(10);
+  FilterBuilder asked(10), alone(10), after(10);
   for (uint64_t i = 1; i < 400; i += 2) {
     asked.AddSample(group(i), NextPrefix(group(i)));
   }
-  const std::string learned = part_of(&asked, group);
-  const auto cuts = RangePart(learned).LearnedCuts();
+  const std::string learned = filter_of(&asked, group);
+  const auto cuts = Filter(learned).LearnedCuts();
   ASSERT_FALSE(cuts.empty());
   EXPECT_TRUE(asked.Learned());
   after.SetLearnedCuts(cuts);
-  const std::string alike = part_of(&after, group);
-  EXPECT_LT(passing(alike, group), passing(part_of(&alone, group), group));
+  const std::string alike = filter_of(&after, group);
+  EXPECT_LT(passing(alike, group), passing(filter_of(&alone, group), group));
   // Fewer than half of these keys have the cuts, so they are ignored.
-  EXPECT_TRUE(part_of(&after, user) == part_of(&alone, user));
+  EXPECT_TRUE(filter_of(&after, user) == filter_of(&alone, user));
   for (const auto* builder : {&alone, &after}) EXPECT_FALSE(builder->Learned());
-  EXPECT_TRUE(RangePart(alike).LearnedCuts().empty());
+  EXPECT_TRUE(Filter(alike).LearnedCuts().empty());
 }
 
 TEST(RangeBuilder, RefusesWhatIsNotInOrder) {
-  RangePartBuilder builder(10);
-  std::string part = "before";
+  FilterBuilder builder(10);
+  std::string bytes = "before";
   for (const char* key : {"b", "bb", "ba"}) builder.AddKey(key);
   EXPECT_EQ(builder.KeysAdded(), 0u);
   builder.AddKey("c");
-  EXPECT_FALSE(builder.Finish(&part));
-  EXPECT_EQ(part, "before");
+  EXPECT_FALSE(builder.Finish(&bytes));
+  EXPECT_EQ(bytes, "before");
   // Bytes are unsigned, and it is empty again.
   for (const char* key : {"\x7f", "\x80", "\x80"}) builder.AddKey(key);
   EXPECT_EQ(builder.KeysAdded(), 2u);
-  EXPECT_TRUE(builder.Finish(&part));
-  EXPECT_TRUE(RangePart(part.substr(6)).MayMatch("\x80", "\x81"));
+  EXPECT_TRUE(builder.Finish(&bytes));
+  EXPECT_TRUE(Filter(bytes.substr(6)).MayMatch("\x80", "\x81"));
 }
 
 TEST(RangeBuilder, RefusesNoKeysAndNoBits) {
-  std::string part;
-  EXPECT_FALSE(RangePartBuilder(10).Finish(&part));
+  std::string bytes;
+  EXPECT_FALSE(FilterBuilder(10).Finish(&bytes));
   for (const double bits : {0.0, -1.0}) {
-    RangePartBuilder builder(bits);
+    FilterBuilder builder(bits);
     for (const std::string& key : Integers(5000)) builder.AddKey(key);
-    EXPECT_FALSE(builder.Finish(&part)) << bits;
+    EXPECT_FALSE(builder.Finish(&bytes)) << bits;
   }
-  EXPECT_EQ(part, "");
+  EXPECT_EQ(bytes, "");
 }
 
-// Few keys, whose codes are rounded up to words: of these seven thousand parts
-// some were up to 8 bytes too large.
+// Few keys, whose codes are rounded up to words, and must still fit.
 TEST(RangeBuilder, SizesOfFewKeys) {
   Random random(SeedOr(3));
   for (unsigned n = 20; n < 40; ++n) {
@@ -187,8 +186,8 @@ TEST(RangeBuilder, SizesOfFewKeys) {
               std::to_string(random.Below(10'000'000'000));
           keys.insert(std::string(10 - digits.size(), '0') + digits);
         }
-        ASSERT_LE(PartOf(keys, bits).size(),
-                  internal::MaxRangePartSize(n, bits))
+        ASSERT_LE(FilterOf(keys, bits).size(),
+                  internal::range::MaxFilterSize(n, bits))
             << n << " keys, " << bits << " bits";
       }
     }
@@ -203,16 +202,16 @@ TEST(RangeBuilder, SamplesDecide) {
   for (int i = 0; i < 99; ++i) {
     const std::string path = "https://" + std::to_string(10 + i % 40) +
                              ".org/" + std::to_string(100 + i) + "/";
-    samples.emplace_back(path, NextPrefix(path));
+    samples.push_back({path, NextPrefix(path)});
   }
-  const std::string part = PartOf(keys, 10, samples);
-  EXPECT_NE(part, PartOf(keys, 10));
-  EXPECT_EQ(part, PartOf(keys, 10, samples));
+  const std::string bytes = FilterOf(keys, 10, samples);
+  EXPECT_NE(bytes, FilterOf(keys, 10));
+  EXPECT_EQ(bytes, FilterOf(keys, 10, samples));
   std::reverse(samples.begin(), samples.end());
-  EXPECT_EQ(part, PartOf(keys, 10, samples));
-  const RangePart range(part);
+  EXPECT_EQ(bytes, FilterOf(keys, 10, samples));
+  const Filter filter(bytes);
   for (const auto& [lower, upper] : samples) {
-    EXPECT_FALSE(range.MayMatch(lower, upper)) << lower << range.Describe();
+    EXPECT_FALSE(filter.MayMatch(lower, upper)) << lower << filter.Describe();
   }
 }
 
@@ -220,7 +219,7 @@ TEST(RangeBuilder, SamplesDecide) {
 // not count.
 TEST(RangeBuilder, WeightsOfSamples) {
   const std::vector<std::string> paths = Paths(5000);
-  RangePartBuilder weighed(10), repeated(10);
+  FilterBuilder weighed(10), repeated(10);
   for (int i = 0; i < 60; ++i) {
     const std::string path = "https://" + std::to_string(10 + i % 40) + ".org/";
     const std::string group = path + std::to_string(100 + i) + "/";
@@ -233,13 +232,13 @@ TEST(RangeBuilder, WeightsOfSamples) {
       weighed.AddSample(path, NextPrefix(path), none);
     }
   }
-  std::string parts[2];
+  std::string filters[2];
   for (const std::string& path : paths) {
     weighed.AddKey(path);
     repeated.AddKey(path);
   }
-  EXPECT_TRUE(weighed.Finish(&parts[0]) && repeated.Finish(&parts[1]));
-  EXPECT_EQ(parts[0], parts[1]);
+  EXPECT_TRUE(weighed.Finish(&filters[0]) && repeated.Finish(&filters[1]));
+  EXPECT_EQ(filters[0], filters[1]);
   EXPECT_TRUE(weighed.Learned());
 }
 
@@ -255,14 +254,14 @@ TEST(RangeBuilder, SamplesOfSeveralSizesStandForSmallerOnes) {
   }
   Samples samples;
   for (uint64_t i = 1001; i < 60'000; i += 200) {
-    samples.emplace_back(group(i), NextPrefix(group(i)));
+    samples.push_back({group(i), NextPrefix(group(i))});
   }
-  const std::string part = PartOf(keys, 16, samples);
+  const std::string bytes = FilterOf(keys, 16, samples);
   int passed = 0;
   for (uint64_t i = 101; i < 1000; i += 2) {
-    passed += RangePart(part).MayMatch(group(i), NextPrefix(group(i)));
+    passed += Filter(bytes).MayMatch(group(i), NextPrefix(group(i)));
   }
-  EXPECT_LE(passed, 10) << RangePart(part).Describe();
+  EXPECT_LE(passed, 10) << Filter(bytes).Describe();
 }
 
 // If all keys are near each other, all numbers are exact, and take no more
@@ -270,11 +269,11 @@ TEST(RangeBuilder, SamplesOfSeveralSizesStandForSmallerOnes) {
 TEST(RangeBuilder, DenseNumbersTakeFewBytes) {
   std::vector<std::string> keys;
   for (uint64_t i = 0; i < 10'000; ++i) keys.push_back(BigEndian(7 * i));
-  const std::string part = Built(keys, 20);
-  EXPECT_LT(part.size(), 10'000 * 51 / 80);
-  const RangePart range(part);
+  const std::string bytes = Built(keys, 20);
+  EXPECT_LT(bytes.size(), 10'000 * 51 / 80);
+  const Filter filter(bytes);
   for (uint64_t i = 0; i < 60'000; ++i) {
-    EXPECT_EQ(range.MayMatch(BigEndian(i), BigEndian(i + 1)), i % 7 == 0);
+    EXPECT_EQ(filter.MayMatch(BigEndian(i), BigEndian(i + 1)), i % 7 == 0);
   }
 }
 
@@ -283,11 +282,12 @@ TEST(RangeBuilder, CutsGetAllBitsThatFit) {
   const std::vector<std::string> hashes = Hashes(1 << 14);
   const KeySet keys(hashes.begin(), hashes.end());
   const auto size_in = [&keys](double bytes) {
-    return PartOf(keys, bytes / (1 << 11), {}, {{0, 0, 64}}).size();
+    return FilterOf(keys, bytes / (1 << 11), {}, {{0, 0, 64}}).size();
   };
   for (double bits = 3.5; bits < 12; ++bits) {
     const size_t size = size_in(bits * (1 << 11));
-    const auto fits = static_cast<double>(size - internal::kRangePartFreeBytes);
+    const auto fits =
+        static_cast<double>(size - internal::range::kFilterFreeBytes);
     EXPECT_EQ(size_in(fits), size);
     const size_t less = size_in(fits - 1);
     EXPECT_TRUE(0 < less && less < size) << less;
@@ -298,11 +298,11 @@ TEST(RangeBuilder, MemoryIsWhatItSays) {
   const auto check = [](const std::vector<std::string>& keys, double bits,
                         std::vector<internal::range::Cut> cuts,
                         size_t samples = 0) {
-    std::string part;
-    part.reserve(keys.size() * 3);
+    std::string bytes;
+    bytes.reserve(keys.size() * 3);
     const size_t before = LiveBytes();
     ResetPeak();
-    RangePartBuilder builder(bits);
+    FilterBuilder builder(bits);
     builder.SetCuts(std::move(cuts));
     for (size_t i = 0; i < samples; ++i) {
       const std::string& key = keys[i * keys.size() / samples];
@@ -310,7 +310,7 @@ TEST(RangeBuilder, MemoryIsWhatItSays) {
     }
     for (const std::string& key : keys) builder.AddKey(key);
     const uint64_t said = builder.EstimatedBuildBytes();
-    EXPECT_TRUE(builder.Finish(&part));
+    EXPECT_TRUE(builder.Finish(&bytes));
     const size_t peak = PeakBytes() - before;
     EXPECT_LE(peak, said + said / 8) << keys[0];
     EXPECT_GE(peak, said / (samples == 0 ? 2 : 3)) << keys[0];

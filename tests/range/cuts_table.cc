@@ -8,7 +8,7 @@
 #include <ctime>
 
 #include "tests/range/workloads.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::test {
 namespace {
@@ -21,34 +21,34 @@ double g_bits = 8;
 bool g_verbose = false;
 
 struct Built {
-  std::string part;
+  std::string bytes;
   double ns_per_key;
 };
 
-Built Build(const Table& table, const std::vector<Bounds>& samples) {
+Built Build(const Table& table, const std::vector<Range>& samples) {
   const std::clock_t start = std::clock();
-  internal::RangePartBuilder builder(g_bits);
+  internal::range::FilterBuilder builder(g_bits);
   for (const auto& [lower, upper] : samples) builder.AddSample(lower, upper);
   for (const std::string& key : table.keys) builder.AddKey(key);
   Built built;
-  builder.Finish(&built.part);
+  builder.Finish(&built.bytes);
   const auto taken = static_cast<double>(std::clock() - start);
   built.ns_per_key =
       taken * (1e9 / CLOCKS_PER_SEC) / static_cast<double>(table.keys.size());
   return built;
 }
 
-double Passing(const Built& built, const std::vector<Bounds>& scans) {
-  const internal::RangePart part(built.part);
+double Passing(const Built& built, const std::vector<Range>& scans) {
+  const internal::range::Filter filter(built.bytes);
   const auto passed =
-      std::count_if(scans.begin(), scans.end(), [&](const Bounds& scan) {
-        return part.MayMatch(scan.first, scan.second);
+      std::count_if(scans.begin(), scans.end(), [&](const Range& scan) {
+        return filter.MayMatch(scan.lower, scan.upper);
       });
   return static_cast<double>(passed) / static_cast<double>(scans.size());
 }
 
 double BitsPerKey(const Built& built, const Table& table) {
-  return static_cast<double>(8 * built.part.size()) /
+  return static_cast<double>(8 * built.bytes.size()) /
          static_cast<double>(table.keys.size());
 }
 
@@ -67,12 +67,12 @@ void Measure(const Workload& workload, std::vector<std::string>* names,
     const size_t kinds = table.kinds.size();
     rows->resize(kinds);
     names->clear();
-    std::vector<std::vector<Bounds>> scans(kinds), samples(kinds);
+    std::vector<std::vector<Range>> scans(kinds), samples(kinds);
     for (size_t i = 0; i < kinds; ++i) {
       names->push_back(table.kinds[i].name);
       for (int n = 0; n < kLookups + kSamples; ++n) {
-        Bounds scan = table.DrawEmpty(table.kinds[i], &random);
-        if (scan.second.empty()) break;
+        Range scan = table.DrawEmpty(table.kinds[i], &random);
+        if (scan.upper.empty()) break;
         (n < kSamples ? samples : scans)[i].push_back(std::move(scan));
       }
       if (scans[i].empty()) scans[i] = samples[i];
@@ -84,7 +84,7 @@ void Measure(const Workload& workload, std::vector<std::string>* names,
     }
     if (g_verbose) {
       std::printf("  %s, %zu keys: %s\n", level.name, table.keys.size(),
-                  internal::RangePart(alone.part).Describe().c_str());
+                  internal::range::Filter(alone.bytes).Describe().c_str());
     }
     for (size_t i = 0; i < kinds; ++i) {
       Row& row = (*rows)[i];
@@ -100,10 +100,10 @@ void Measure(const Workload& workload, std::vector<std::string>* names,
       row.ns_alone += alone.ns_per_key;
       row.ns_learned += learned[i].ns_per_key;
       if (g_verbose) {
-        std::printf("    %s: %.4f %.4f %.4f %s\n", table.kinds[i].name,
-                    Passing(alone, scans[i]), Passing(learned[i], scans[i]),
-                    worst,
-                    internal::RangePart(learned[i].part).Describe().c_str());
+        std::printf(
+            "    %s: %.4f %.4f %.4f %s\n", table.kinds[i].name,
+            Passing(alone, scans[i]), Passing(learned[i], scans[i]), worst,
+            internal::range::Filter(learned[i].bytes).Describe().c_str());
       }
     }
   }

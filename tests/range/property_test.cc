@@ -1,17 +1,15 @@
 // No range that holds a key is ever answered with no, whatever the keys, and
 // the answers are those of a slow reader made after docs/format.md.
 
-#include <map>
-
 #include "tests/random.h"
 #include "tests/range/subject.h"
 #include "tests/reference/reference.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::test {
 namespace {
 
-using internal::RangePart;
+using internal::range::Filter;
 
 class RangeProperty : public testing::Test {
  protected:
@@ -33,19 +31,16 @@ std::vector<internal::range::Cut> RandomCuts(const KeyKind& kind,
   return cuts;
 }
 
-// Checks what the part says of all keys from the bound on, and of all below it.
-// Parts of numbers know both exactly.
-void CheckEnds(const RangePart& range, const std::vector<std::string>& keys,
+// Checks what the filter says of all keys from the bound on, which filters of
+// numbers know exactly.
+void CheckEnds(const Filter& filter, const std::vector<std::string>& keys,
                const std::string& bound) {
   const bool any_from = bound <= keys.back();
-  const bool any_below = keys.front() < bound;
-  EXPECT_TRUE(range.MayMatch(bound, std::nullopt) || !any_from);
-  EXPECT_TRUE(any_from || !range.HasKeyFrom(bound));
-  EXPECT_TRUE(any_below || !range.HasKeyBelow(bound));
-  if (range.Describe().substr(0, 7) != "numbers") return;
-  EXPECT_EQ(range.MayMatch(bound, std::nullopt), any_from);
-  EXPECT_EQ(range.HasKeyFrom(bound), any_from);
-  EXPECT_EQ(range.HasKeyBelow(bound), any_below);
+  EXPECT_TRUE(filter.MayMatch(bound, std::nullopt) || !any_from);
+  EXPECT_TRUE(any_from || !filter.HasKeyFrom(bound));
+  if (filter.Describe().substr(0, 7) != "numbers") return;
+  EXPECT_EQ(filter.MayMatch(bound, std::nullopt), any_from);
+  EXPECT_EQ(filter.HasKeyFrom(bound), any_from);
 }
 
 // Returns how many of the empty ranges were answered with no.
@@ -58,46 +53,46 @@ uint64_t CheckAnswers(const KeySet& set, const KeyKind& kind, double bits,
     samples.push_back(RangeNear(keys, kind, random));
   }
   const bool fixed = random->Below(4) == 0;
-  const std::string part = PartOf(
+  const std::string bytes = FilterOf(
       set, bits, samples,
       fixed ? RandomCuts(kind, random) : std::vector<internal::range::Cut>());
-  const RangePart range(part);
-  EXPECT_LE(part.size(), internal::MaxRangePartSize(keys.size(), bits));
-  // Long keys can be too few to have a part.
+  const Filter filter(bytes);
+  EXPECT_LE(bytes.size(), internal::range::MaxFilterSize(keys.size(), bits));
+  // Long keys can be too few to have a filter.
   if (bits >= 4 && keys.size() >= 1000 && !fixed) {
-    EXPECT_FALSE(range.AlwaysMatches()) << kind.name << ", " << bits;
+    EXPECT_FALSE(filter.AlwaysMatches()) << kind.name << ", " << bits;
   }
   // Each key alone between bounds as near as there are.
   for (const std::string& key : keys) {
-    EXPECT_TRUE(range.MayMatch(key, key + '\0') &&
-                range.MayMatch("", key + '\0') &&
-                range.MayMatch(key, std::string(400, '\xff')))
-        << testing::PrintToString(key) << " " << range.Describe();
+    EXPECT_TRUE(filter.MayMatch(key, key + '\0') &&
+                filter.MayMatch("", key + '\0') &&
+                filter.MayMatch(key, std::string(400, '\xff')))
+        << testing::PrintToString(key) << " " << filter.Describe();
   }
-  EXPECT_EQ(range.HasKeyFrom(""), !range.AlwaysMatches());
-  const bool compare = !part.empty() && keys.size() <= 300;
-  std::unique_ptr<reference::Range> slow;
-  if (compare) slow = std::make_unique<reference::Range>(part);
+  EXPECT_EQ(filter.HasKeyFrom(""), !filter.AlwaysMatches());
+  const bool compare = !bytes.empty() && keys.size() <= 300;
+  std::unique_ptr<reference::RangeFilter> slow;
+  if (compare) slow = std::make_unique<reference::RangeFilter>(bytes);
   uint64_t no = 0;
   for (int i = 0; i < 300; ++i) {
     const auto [lower, upper] = RangeNear(keys, kind, random);
     SCOPED_TRACE(testing::Message()
                  << kind.name << ", " << bits << " bits, " << keys.size()
-                 << " keys: " << range.Describe() << " "
+                 << " keys: " << filter.Describe() << " "
                  << testing::PrintToString(lower) << " "
                  << testing::PrintToString(upper));
-    const bool may_match = range.MayMatch(lower, upper);
+    const bool may_match = filter.MayMatch(lower, upper);
     EXPECT_TRUE(may_match || !(AnyKeyIn(set, lower, upper) || lower == upper));
     if (compare && i < 100) {
       EXPECT_EQ(may_match, slow->MayMatch(lower, upper));
     }
     no += may_match ? 0 : 1;
-    EXPECT_TRUE(range.MayMatch(upper, lower));
-    CheckEnds(range, keys, lower);
+    EXPECT_TRUE(filter.MayMatch(upper, lower));
+    CheckEnds(filter, keys, lower);
   }
   for (const std::string& key : {keys.front(), keys.back()}) {
-    CheckEnds(range, keys, key);
-    CheckEnds(range, keys, key + '\0');
+    CheckEnds(filter, keys, key);
+    CheckEnds(filter, keys, key + '\0');
   }
   return no;
 }
@@ -117,42 +112,6 @@ TEST_F(RangeProperty, NoKeyIsLost) {
   }
 }
 
-// Looks up ranges as RocksDB does, in the partition that the lower bound
-// belongs to.
-TEST_F(RangeProperty, Partitions) {
-  for (const KeyKind& kind : KeyKinds()) {
-    KeySet set;
-    for (int i = 0; i < 2000; ++i) set.insert(kind.key(&random_));
-    const std::vector<std::string> keys(set.begin(), set.end());
-    internal::RangePartBuilder builder(10);
-    for (int i = 0; i < 99; ++i) {
-      const auto [lower, upper] = RangeNear(keys, kind, &random_);
-      builder.AddSample(lower, upper);
-    }
-    std::map<std::string, std::string> parts;  // by last key
-    for (const std::string& key : keys) {
-      builder.AddKey(key);
-      if (random_.Below(300) == 0 || key == keys.back()) {
-        builder.Finish(&parts[key]);
-      }
-    }
-    int no = 0;
-    for (int i = 0; i < 20'000; ++i) {
-      const auto [lower, upper] = RangeNear(keys, kind, &random_);
-      const auto part = parts.lower_bound(lower);
-      if (part == parts.end()) continue;
-      const RangePart range(part->second);
-      if (range.MayMatch(lower, upper) || !range.HasKeyFrom(upper)) continue;
-      ++no;
-      ASSERT_FALSE(AnyKeyIn(set, lower, upper))
-          << kind.name << ": " << range.Describe() << " "
-          << testing::PrintToString(lower) << " "
-          << testing::PrintToString(upper);
-    }
-    EXPECT_GT(no, 0) << kind.name;
-  }
-}
-
 // Long ranges before the keys and after the last key.
 TEST(RangeOutside, IsKnown) {
   for (const std::string tail : {"", "text"}) {
@@ -161,19 +120,17 @@ TEST(RangeOutside, IsKnown) {
       keys.insert(BigEndian((9 << 20) + 3 * i) + tail);
     }
     if (!tail.empty()) keys.insert(BigEndian(9 << 20) + "t");
-    const std::string part = PartOf(keys, 10);
-    const RangePart range(part);
-    EXPECT_FALSE(range.MayMatch("", BigEndian(9 << 20)));
-    EXPECT_FALSE(range.MayMatch(BigEndian(10 << 20), "\xff"));
-    EXPECT_TRUE(range.MayMatch("", "\xff"));
-    EXPECT_TRUE(range.HasKeyFrom(BigEndian((9 << 20) + 2000)));
-    EXPECT_FALSE(range.HasKeyFrom(BigEndian(10 << 20)));
-    EXPECT_TRUE(range.HasKeyBelow(BigEndian(10 << 20)));
-    EXPECT_FALSE(range.HasKeyBelow(BigEndian(9 << 20)));
+    const std::string bytes = FilterOf(keys, 10);
+    const Filter filter(bytes);
+    EXPECT_FALSE(filter.MayMatch("", BigEndian(9 << 20)));
+    EXPECT_FALSE(filter.MayMatch(BigEndian(10 << 20), "\xff"));
+    EXPECT_TRUE(filter.MayMatch("", "\xff"));
+    EXPECT_TRUE(filter.HasKeyFrom(BigEndian((9 << 20) + 2000)));
+    EXPECT_FALSE(filter.HasKeyFrom(BigEndian(10 << 20)));
     // The last key decides about ranges without an upper bound.
-    EXPECT_FALSE(range.MayMatch(BigEndian(10 << 20), std::nullopt));
-    EXPECT_TRUE(range.MayMatch(BigEndian((9 << 20) + 2990), std::nullopt));
-    EXPECT_FALSE(range.MayMatch("\xff\xff", std::nullopt));
+    EXPECT_FALSE(filter.MayMatch(BigEndian(10 << 20), std::nullopt));
+    EXPECT_TRUE(filter.MayMatch(BigEndian((9 << 20) + 2990), std::nullopt));
+    EXPECT_FALSE(filter.MayMatch("\xff\xff", std::nullopt));
   }
 }
 

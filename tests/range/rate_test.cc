@@ -22,13 +22,13 @@ TEST(UniformKeys, NoMoreThanTheBound) {
   while (keys.size() < kKeys) keys.insert(random.Key(8));
   for (const auto& [bits, range_length] :
        {std::pair{8.0, 1u}, {12.0, 1u}, {16.5, 1u}, {10.0, 1024u}}) {
-    internal::RangePartBuilder builder(bits, range_length);
+    internal::range::FilterBuilder builder(bits, range_length);
     for (const std::string& key : keys) builder.AddKey(key);
-    std::string part;
-    ASSERT_TRUE(builder.Finish(&part));
-    const auto unit = static_cast<unsigned char>(part[2 + 1 + 16 + 16]);
+    std::string bytes;
+    ASSERT_TRUE(builder.Finish(&bytes));
+    const auto unit = static_cast<unsigned char>(bytes[2 + 1 + 16 + 16]);
     EXPECT_EQ(unit > 0, range_length > 1);
-    const internal::RangePart range(part);
+    const internal::range::Filter filter(bytes);
     for (const unsigned length : {1u, 4u, 16u, 64u, 1024u, 4096u}) {
       int matches = 0;
       for (int asked = 0; asked < kLookups;) {
@@ -37,11 +37,11 @@ TEST(UniformKeys, NoMoreThanTheBound) {
         const std::string upper = BigEndian(first + length);
         if (AnyKeyIn(keys, lower, upper)) continue;
         ++asked;
-        matches += range.MayMatch(lower, upper) ? 1 : 0;
+        matches += filter.MayMatch(lower, upper) ? 1 : 0;
       }
       const double codes = unit == 0 ? length : std::ldexp(length, -unit) + 1;
-      const double part_bits = static_cast<double>(part.size()) * 8 / kKeys;
-      const double bound = std::min(1.0, codes / std::exp2(part_bits - 2));
+      const double filter_bits = static_cast<double>(bytes.size()) * 8 / kKeys;
+      const double bound = std::min(1.0, codes / std::exp2(filter_bits - 2));
       const double error = std::sqrt(bound * (1 - bound) / kLookups);
       // Directory and header take a part of the bits.
       EXPECT_LE(matches, kLookups * (1.2 * bound + 5 * error))
@@ -52,7 +52,7 @@ TEST(UniformKeys, NoMoreThanTheBound) {
 
 // The limits are percentages of the empty scans of each kind that pass at 8
 // bits per key, on average over the levels. There are three: by keys alone,
-// with a sample of the kind, and with a sample of another kind of scans of the
+// with samples of the kind, and with samples of another kind of scans of the
 // same keys.
 class Scans : public testing::TestWithParam<Workload> {
  protected:
@@ -68,8 +68,8 @@ class Scans : public testing::TestWithParam<Workload> {
 
   // Empty scans of one kind, and the filter that learned other ones.
   struct Kind {
-    std::vector<Bounds> scans;
-    std::string part;
+    std::vector<Range> scans;
+    std::string bytes;
   };
 
   static Kind MakeKind(const Table& table, const KeySet& keys,
@@ -77,8 +77,8 @@ class Scans : public testing::TestWithParam<Workload> {
     Kind kind;
     Samples samples;
     for (size_t n = 0; n < kScans + kSamples; ++n) {
-      const Bounds scan = table.DrawEmpty(of, random);
-      if (!(scan.first < scan.second)) {
+      const Range scan = table.DrawEmpty(of, random);
+      if (!(scan.lower < scan.upper)) {
         ADD_FAILURE() << "too few empty scans of kind " << of.name;
         break;
       }
@@ -88,16 +88,16 @@ class Scans : public testing::TestWithParam<Workload> {
         kind.scans.push_back(scan);
       }
     }
-    kind.part = PartOf(keys, kBits, samples);
+    kind.bytes = FilterOf(keys, kBits, samples);
     return kind;
   }
 
-  static size_t Passing(const std::string& part,
-                        const std::vector<Bounds>& scans) {
-    const internal::RangePart range(part);
+  static size_t Passing(const std::string& bytes,
+                        const std::vector<Range>& scans) {
+    const internal::range::Filter filter(bytes);
     return static_cast<size_t>(
-        std::count_if(scans.begin(), scans.end(), [&](const Bounds& scan) {
-          return range.MayMatch(scan.first, scan.second);
+        std::count_if(scans.begin(), scans.end(), [&](const Range& scan) {
+          return filter.MayMatch(scan.lower, scan.upper);
         }));
   }
 
@@ -106,25 +106,25 @@ class Scans : public testing::TestWithParam<Workload> {
     Random random(SeedOr(9));
     const Table table = GetParam().Make(kKeys, level, &random);
     const KeySet keys(table.keys.begin(), table.keys.end());
-    const std::string by_keys = PartOf(keys, kBits);
+    const std::string by_keys = FilterOf(keys, kBits);
     described_ += std::string("\n") + level.name +
-                  ", by keys: " + internal::RangePart(by_keys).Describe();
+                  ", by keys: " + internal::range::Filter(by_keys).Describe();
     std::vector<Kind> kinds;
     for (const ScanKind& of : table.kinds) {
       kinds.push_back(MakeKind(table, keys, of, &random));
       described_ += std::string("\n  ") + of.name + ": " +
-                    internal::RangePart(kinds.back().part).Describe();
+                    internal::range::Filter(kinds.back().bytes).Describe();
     }
     passed_.resize(kinds.size());
     names_.clear();
     for (size_t i = 0; i < kinds.size(); ++i) {
       names_.push_back(table.kinds[i].name);
       passed_[i].by_keys += Passing(by_keys, kinds[i].scans);
-      passed_[i].learned += Passing(kinds[i].part, kinds[i].scans);
+      passed_[i].learned += Passing(kinds[i].bytes, kinds[i].scans);
       size_t most = 0;
       for (size_t j = 0; j < kinds.size(); ++j) {
         if (j != i)
-          most = std::max(most, Passing(kinds[j].part, kinds[i].scans));
+          most = std::max(most, Passing(kinds[j].bytes, kinds[i].scans));
       }
       passed_[i].drifted += most;
     }

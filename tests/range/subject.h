@@ -4,11 +4,10 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tests/random.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::test {
 
@@ -21,22 +20,22 @@ inline bool AnyKeyIn(const KeySet& keys, const std::string& lower,
 }
 
 // Ranges to learn from.
-using Samples = std::vector<std::pair<std::string, std::string>>;
+using Samples = std::vector<internal::range::Range>;
 
 // Empty if the builder refuses.
-inline std::string PartOf(const KeySet& keys, double bits_per_key,
-                          const Samples& samples = {},
-                          std::vector<internal::range::Cut> cuts = {},
-                          uint64_t range_length = 0) {
-  internal::RangePartBuilder builder(bits_per_key, range_length);
+inline std::string FilterOf(const KeySet& keys, double bits_per_key,
+                            const Samples& samples = {},
+                            std::vector<internal::range::Cut> cuts = {},
+                            uint64_t range_length = 0) {
+  internal::range::FilterBuilder builder(bits_per_key, range_length);
   builder.SetCuts(std::move(cuts));
   for (const auto& [lower, upper] : samples) {
     builder.AddSample(lower, upper);
   }
   for (const std::string& key : keys) builder.AddKey(key);
-  std::string part;
-  builder.Finish(&part);
-  return part;
+  std::string bytes;
+  builder.Finish(&bytes);
+  return bytes;
 }
 
 // The 8 bytes of a number, in the order of numbers.
@@ -170,8 +169,8 @@ inline std::string NextPrefix(std::string prefix) {
 
 // A range near the keys: between bounds near keys, of a prefix, of one key, of
 // a few numbers.
-inline std::pair<std::string, std::string> RangeNear(
-    const std::vector<std::string>& keys, const KeyKind& kind, Random* random) {
+inline internal::range::Range RangeNear(const std::vector<std::string>& keys,
+                                        const KeyKind& kind, Random* random) {
   std::string lower = BoundNear(keys, kind, random);
   std::string upper;
   switch (random->Below(6)) {

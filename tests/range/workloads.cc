@@ -41,11 +41,11 @@ std::string Hex(uint64_t number) {
   return hex;
 }
 
-Bounds PrefixScan(const std::string& prefix) {
+Range PrefixScan(const std::string& prefix) {
   return {prefix, NextPrefix(prefix)};
 }
 
-Bounds OneKey(const std::string& key) { return {key, key + '\0'}; }
+Range OneKey(const std::string& key) { return {key, key + '\0'}; }
 
 // Keys are in even groups only, so that scans of odd groups are empty.
 uint64_t Present(uint64_t groups, Random* random) {
@@ -169,7 +169,7 @@ Table TenantTime(size_t n, uint64_t groups, Random* random) {
     return [=](Random* r) {
       const std::string name = tenant(Present(tenants, r));
       const uint64_t from = kNow - r->Below(kMonth);
-      return Bounds{name + Bytes(from), name + Bytes(from + length)};
+      return Range{name + Bytes(from), name + Bytes(from + length)};
     };
   };
   return {DrawKeys(n,
@@ -197,7 +197,7 @@ Table MixedSizes(size_t n, uint64_t groups, Random* random) {
   const auto window = [=](uint64_t most) {
     return [=](Random* r) {
       const uint64_t from = r->Below(all);
-      return Bounds{key_of(from), key_of(from + 1 + r->Below(most))};
+      return Range{key_of(from), key_of(from + 1 + r->Below(most))};
     };
   };
   return {DrawKeys(n, [&] { return key_of(random->Below(all)); }),
@@ -246,7 +246,7 @@ Table HostTime(size_t n, uint64_t groups, Random* random) {
        {"day", [=](Random* r) {
           const std::string name = present(r);
           const uint64_t from = kNow - r->Below(kMonth);
-          return Bounds{name + Bytes(from), name + Bytes(from + 24 * kHour)};
+          return Range{name + Bytes(from), name + Bytes(from + 24 * kHour)};
         }}}};
 }
 
@@ -278,7 +278,7 @@ Table Integers(size_t n, uint64_t, Random* random) {
   const auto window = [](uint64_t length) {
     return [=](Random* r) {
       const uint64_t from = r->Next() >> 1;
-      return Bounds{Bytes(from), Bytes(from + length)};
+      return Range{Bytes(from), Bytes(from + length)};
     };
   };
   Table table{DrawKeys(n, [&] { return Bytes(random->Next()); }), {}};
@@ -289,7 +289,7 @@ Table Integers(size_t n, uint64_t, Random* random) {
                  {"16 behind a key", [keys = table.keys](Random* r) {
                     const std::string& key = keys[r->Below(keys.size())];
                     const uint64_t from = NumberOf(key) + 1 + r->Below(1000);
-                    return Bounds{Bytes(from), Bytes(from + 16)};
+                    return Range{Bytes(from), Bytes(from + 16)};
                   }}};
   return table;
 }
@@ -301,7 +301,7 @@ Table Series(size_t n, uint64_t groups, Random* random) {
   const auto window = [=](uint64_t length) {
     return [=](Random* r) {
       const uint64_t from = start(Present(sources, r)) + r->Below(10'000'000);
-      return Bounds{Bytes(from), Bytes(from + length)};
+      return Range{Bytes(from), Bytes(from + length)};
     };
   };
   return {DrawKeys(n,
@@ -332,7 +332,7 @@ Table Composite(size_t n, uint64_t groups, Random* random) {
            {"handles", [=](Random* r) {
               const std::string prefix = tenant(Present(groups, r));
               const uint64_t from = handle(r);
-              return Bounds{prefix + Bytes(from), prefix + Bytes(from + 1000)};
+              return Range{prefix + Bytes(from), prefix + Bytes(from + 1000)};
             }}}};
 }
 
@@ -346,7 +346,7 @@ Table Metrics(size_t n, uint64_t groups, Random* random) {
     return [=](Random* r) {
       const std::string prefix = series(Present(all, r));
       const uint64_t from = 1000 * (kNow - r->Below(kMonth));
-      return Bounds{prefix + Bytes(from), prefix + Bytes(from + length)};
+      return Range{prefix + Bytes(from), prefix + Bytes(from + length)};
     };
   };
   return {DrawKeys(n,
@@ -384,7 +384,7 @@ Table Decimals(size_t n, uint64_t groups, Random* random) {
         }},
        {"users", [=](Random* r) {
           const uint64_t from = r->Below(2 * groups);
-          return Bounds{user(from), user(from + 3)};
+          return Range{user(from), user(from + 3)};
         }}}};
 }
 
@@ -452,15 +452,15 @@ Table Words(size_t n, uint64_t groups, Random* random) {
 
 }  // namespace
 
-bool Table::Holds(const Bounds& range) const {
-  const auto key = std::lower_bound(keys.begin(), keys.end(), range.first);
-  return key != keys.end() && *key < range.second;
+bool Table::Holds(const Range& range) const {
+  const auto key = std::lower_bound(keys.begin(), keys.end(), range.lower);
+  return key != keys.end() && *key < range.upper;
 }
 
-Bounds Table::DrawEmpty(const ScanKind& kind, Random* random) const {
+Range Table::DrawEmpty(const ScanKind& kind, Random* random) const {
   for (int draws = 0; draws < 1000; ++draws) {
-    Bounds range = kind.draw(random);
-    if (range.first < range.second && !Holds(range)) return range;
+    Range range = kind.draw(random);
+    if (range.lower < range.upper && !Holds(range)) return range;
   }
   return {};
 }

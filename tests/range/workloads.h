@@ -6,19 +6,19 @@
 #include <functional>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/random.h"
+#include "util/range/range.h"
 
 namespace deltabloom::test {
 
-using Bounds = std::pair<std::string, std::string>;  // [first, second)
+using internal::range::Range;
 
 // One kind of scan. `draw` may return ranges that hold keys.
 struct ScanKind {
   const char* name;
-  std::function<Bounds(Random*)> draw;
+  std::function<Range(Random*)> draw;
 };
 
 // The keys of one table and the scans of the database.
@@ -26,10 +26,10 @@ struct Table {
   std::vector<std::string> keys;  // ascending, distinct
   std::vector<ScanKind> kinds;
 
-  bool Holds(const Bounds& range) const;
+  bool Holds(const Range& range) const;
   // Draws an empty range of this kind. Both bounds are empty if too few ranges
   // of the kind are.
-  Bounds DrawEmpty(const ScanKind& kind, Random* random) const;
+  Range DrawEmpty(const ScanKind& kind, Random* random) const;
 };
 
 // The density of a table's keys among those of the database: a group (a user, a

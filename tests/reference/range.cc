@@ -88,8 +88,8 @@ size_t CommonBytes(const std::string& lower, const std::string& upper) {
 
 }  // namespace
 
-Range::Range(const std::string& part) : shape_(part.at(1)) {
-  const std::string body = part.substr(2, part.size() - 2 - 8);
+RangeFilter::RangeFilter(const std::string& bytes) : shape_(bytes.at(1)) {
+  const std::string body = bytes.substr(2, bytes.size() - 2 - 8);
   if (shape_ == 1) {
     ReadNumbers(body);
   } else {
@@ -97,7 +97,8 @@ Range::Range(const std::string& part) : shape_(part.at(1)) {
   }
 }
 
-bool Range::MayMatch(const std::string& lower, const std::string& upper) const {
+bool RangeFilter::MayMatch(const std::string& lower,
+                           const std::string& upper) const {
   if (lower >= upper) return true;
   if (shape_ == 1) return NumbersMayMatch(lower, upper);
   if (upper <= first_ || lower.substr(0, last_.size()) > last_) return false;
@@ -106,7 +107,7 @@ bool Range::MayMatch(const std::string& lower, const std::string& upper) const {
   });
 }
 
-void Range::ReadNumbers(const std::string& body) {
+void RangeFilter::ReadNumbers(const std::string& body) {
   const size_t width = ByteAt(body, 0);
   least_ = body.substr(1, width);
   most_ = body.substr(1 + width, width);
@@ -117,8 +118,8 @@ void Range::ReadNumbers(const std::string& body) {
   codes_ = ReadCodes(body.substr(at + 17), &universe_);
 }
 
-bool Range::NumbersMayMatch(const std::string& lower,
-                            const std::string& upper) const {
+bool RangeFilter::NumbersMayMatch(const std::string& lower,
+                                  const std::string& upper) const {
   using Wide = Uint128;
   const auto below = [this](const std::string& x) {
     Wide n = 0;
@@ -156,7 +157,7 @@ bool Range::NumbersMayMatch(const std::string& lower,
   }
 }
 
-void Range::ReadPrefixes(const std::string& body) {
+void RangeFilter::ReadPrefixes(const std::string& body) {
   least_size_ = ByteAt(body, 0);
   size_t at = 1;
   for (std::string* key : {&first_, &last_}) {
@@ -175,8 +176,8 @@ void Range::ReadPrefixes(const std::string& body) {
   }
 }
 
-bool Range::Rejects(const Cut& cut, const std::string& lower,
-                    const std::string& upper) const {
+bool RangeFilter::Rejects(const Cut& cut, const std::string& lower,
+                          const std::string& upper) const {
   constexpr size_t kMost = 8 * 1024;
   const Reference& layout =
       ByteAt(cut.filter, cut.filter.size() - 1) == 0x80 ? kCompact : kLocal;

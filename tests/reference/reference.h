@@ -91,9 +91,9 @@ bool CompactMayMatch(std::string_view payload, uint64_t hash);
 // A slow reader of range filters, written straight from docs/format.md: codes
 // are a set, prefixes are strings of '0' and '1'. Only for filters that a
 // writer made.
-class Range {
+class RangeFilter {
  public:
-  explicit Range(const std::string& part);
+  explicit RangeFilter(const std::string& bytes);
 
   bool MayMatch(const std::string& lower, const std::string& upper) const;
 

@@ -19,7 +19,7 @@
 #include "table/framing.h"
 #include "tests/rocksdb/ranges_db.h"
 #include "tests/util/replaced_new.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 // RocksDB's cache leaks its tables when it gets no memory for the next one.
 extern "C" __attribute__((visibility("default"))) const char*
@@ -469,7 +469,7 @@ std::shared_ptr<internal::RangesState> RangesStateWithSamples(
   EXPECT_EQ(parsed.Set(options), "");
   auto state = std::make_shared<internal::RangesState>(parsed);
   for (int i = 0; i < 40; ++i) {
-    state->sample.Note(internal::ScanSample::Kind::kOther, Key(20 * i + 1),
+    state->sample.Note(internal::ScanSamples::Kind::kOther, Key(20 * i + 1),
                        Key(20 * i + 2));
   }
   return state;
@@ -497,7 +497,7 @@ bool HoldsAll(const rocksdb::UserCollectedProperties& properties,
   internal::RangeProperty property;
   EXPECT_TRUE(internal::ParseRangeProperty(found->second, &property));
   EXPECT_EQ(property.entries, keys.size());
-  const internal::RangePart filter(property.filter);
+  const internal::range::Filter filter(property.filter);
   EXPECT_FALSE(filter.AlwaysMatches());
   for (const std::string& key : keys) {
     EXPECT_TRUE(filter.MayMatch(key, key + '\0'));

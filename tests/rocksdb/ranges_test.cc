@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "engines/rocksdb/ranges/iterator.h"
-#include "engines/rocksdb/ranges/sample.h"
+#include "engines/rocksdb/ranges/samples.h"
 #include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "tests/rocksdb/equal_keys.h"
@@ -737,52 +737,55 @@ TEST(RangesLimitsTest, MaxBuildBytes) {
 
 // --- Learning ---------------------------------------------------------------
 
-using internal::ScanSample;
+using internal::ScanSamples;
+using internal::range::Range;
 
-TEST(ScanSampleTest, KeepsTheFirstThenOneInMany) {
-  ScanSample sample;
-  EXPECT_TRUE(sample.Empty());
-  const auto note = [&](ScanSample::Kind kind, int number) {
-    sample.Note(kind, Key(number), Key(number + 1));
+TEST(ScanSamplesTest, KeepsTheFirstThenOneInMany) {
+  ScanSamples samples;
+  EXPECT_TRUE(samples.Empty());
+  const auto note = [&](ScanSamples::Kind kind, int number) {
+    samples.Note(kind, Key(number), Key(number + 1));
   };
-  constexpr int kFirst = ScanSample::kScansOfKind;
-  for (int i = 0; i < kFirst; ++i) note(ScanSample::Kind::kOther, i);
-  EXPECT_FALSE(sample.Empty());
-  const auto all = sample.Get();
+  constexpr int kFirst = ScanSamples::kScansOfKind;
+  for (int i = 0; i < kFirst; ++i) note(ScanSamples::Kind::kOther, i);
+  EXPECT_FALSE(samples.Empty());
+  const auto all = samples.Get();
   ASSERT_EQ(all.size(), 128u);
-  EXPECT_EQ(all[0], ScanSample::Bounds(Key(0), Key(1)));
-  EXPECT_EQ(all[127], ScanSample::Bounds(Key(127), Key(128)));
+  EXPECT_EQ(all[0], (Range{Key(0), Key(1)}));
+  EXPECT_EQ(all[127], (Range{Key(127), Key(128)}));
   for (int turn = 0; turn < 10; ++turn) {
-    const auto before = sample.Get();
-    for (int i = 0; i < static_cast<int>(ScanSample::kEvery); ++i) {
-      note(ScanSample::Kind::kOther, 1000 + 100 * turn + i);
+    const auto before = samples.Get();
+    for (int i = 0; i < static_cast<int>(ScanSamples::kEvery); ++i) {
+      note(ScanSamples::Kind::kOther, 1000 + 100 * turn + i);
     }
-    const auto after = sample.Get();
+    const auto after = samples.Get();
     ASSERT_EQ(after.size(), 128u);
     int changed = 0;
-    for (size_t i = 0; i < after.size(); ++i) changed += before[i] != after[i];
+    for (size_t i = 0; i < after.size(); ++i) {
+      changed += before[i] == after[i] ? 0 : 1;
+    }
     EXPECT_EQ(changed, 1) << turn;
   }
   // The other kind has a place of its own, however many these are.
-  note(ScanSample::Kind::kPassedForNothing, 7);
-  for (int i = 0; i < 10'000; ++i) note(ScanSample::Kind::kOther, i);
-  const auto both = sample.Get();
+  note(ScanSamples::Kind::kPassedForNothing, 7);
+  for (int i = 0; i < 10'000; ++i) note(ScanSamples::Kind::kOther, i);
+  const auto both = samples.Get();
   ASSERT_EQ(both.size(), 129u);
-  EXPECT_EQ(both[0], ScanSample::Bounds(Key(7), Key(8)));
+  EXPECT_EQ(both[0], (Range{Key(7), Key(8)}));
 }
 
-TEST(ScanSampleTest, OnlyTheFirstBytesOfBoundsCount) {
-  ScanSample sample;
+TEST(ScanSamplesTest, OnlyTheFirstBytesOfBoundsCount) {
+  ScanSamples samples;
   const std::string same(internal::range::kMaxCutBytes, 'x');
-  sample.Note(ScanSample::Kind::kOther, same + "a", same + "b");
-  EXPECT_EQ(sample.Get().size(), 0u);
-  sample.Note(ScanSample::Kind::kOther, "a", same + "b");
-  ASSERT_EQ(sample.Get().size(), 1u);
-  EXPECT_EQ(sample.Get()[0], ScanSample::Bounds("a", same));
+  samples.Note(ScanSamples::Kind::kOther, same + "a", same + "b");
+  EXPECT_EQ(samples.Get().size(), 0u);
+  samples.Note(ScanSamples::Kind::kOther, "a", same + "b");
+  ASSERT_EQ(samples.Get().size(), 1u);
+  EXPECT_EQ(samples.Get()[0], (Range{"a", same}));
 }
 
 // However often it is moved; none while it lives.
-TEST(ScanSampleTest, AScanCountsOnce) {
+TEST(ScanSamplesTest, AScanCountsOnce) {
   for (const bool learning : {false, true}) {
     RocksDBRangeOptions options;
     options.learning = learning;
@@ -803,18 +806,18 @@ TEST(ScanSampleTest, AScanCountsOnce) {
       EXPECT_EQ(AllKeys(at.get()), (Strings{Key(2), Key(4)}));
       EXPECT_OK(at->Refresh());
     }
-    EXPECT_EQ(state->sample.Get().size(), 0u);
+    EXPECT_EQ(state->samples.Get().size(), 0u);
     at.reset();
-    EXPECT_EQ(state->sample.Get(),
-              learning ? (std::vector<ScanSample::Bounds>{{Key(2), Key(5)}})
-                       : std::vector<ScanSample::Bounds>());
+    EXPECT_EQ(state->samples.Get(), learning
+                                        ? (std::vector<Range>{{Key(2), Key(5)}})
+                                        : std::vector<Range>());
     EXPECT_EQ(state->counters.scans, 1u);
     // Iterators that were not moved, open ranges and empty ranges give no
     // sample.
     scan(Key(2), Key(3)).reset();
     AllKeys(scan(Key(2), nullopt).get());
     AllKeys(scan(Key(2), Key(2)).get());
-    EXPECT_EQ(state->sample.Get().size(), learning ? 1u : 0u);
+    EXPECT_EQ(state->samples.Get().size(), learning ? 1u : 0u);
   }
 }
 
@@ -1021,16 +1024,27 @@ TEST(RangesStatisticsTest, ListenersGetTheProperty) {
   }
 }
 
-// --- What a scan asks -------------------------------------------------------
+// --- What a scan asks and opens ---------------------------------------------
 
-// Hundreds of small tables in a level, and three in level 0.
+// Hundreds of small tables in a level, and three in level 0. RocksDB keeps ten
+// tables open, so a scan opens the file of nearly each table that it uses.
 class RangesCostTest : public ::testing::Test {
  protected:
   static constexpr int kAll = 20'000;
   static constexpr uint64_t kLevel0 = 3;
 
+  // The most tables that one of some scans asks for, and opens.
+  struct Most {
+    uint64_t asked = 0;
+    uint64_t opened = 0;
+  };
+
   RangesCostTest()
-      : db_({}, [](Options* options, BlockBasedTableOptions* table) {
+      : db_({}, [this](Options* options, BlockBasedTableOptions* table) {
+          options->statistics = statistics_;
+          // The smallest number; RocksDB takes ten of it for other files.
+          options->max_open_files = 20;
+          options->table_cache_numshardbits = 0;
           options->target_file_size_base = 2 << 10;
           options->max_bytes_for_level_base = 1 << 30;
           // Level 1 is the first one below level 0.
@@ -1050,26 +1064,41 @@ class RangesCostTest : public ::testing::Test {
     db_.counted.Since();
   }
 
-  // The most tables that one of 500 scans asks for.
-  uint64_t MostTables(int first, int length,
-                      const std::function<void(Iterator*)>& move) {
-    uint64_t most = 0;
+  uint64_t Opened() const {
+    return statistics_->getTickerCount(rocksdb::NO_FILE_OPENS);
+  }
+
+  void Scan(std::string_view lower, std::string_view upper,
+            const std::function<void(Iterator*)>& move, Most* most) {
+    const uint64_t opened = Opened();
+    move(db_.Scan(lower, upper).get());
+    const RocksDBRangeStatistics counted = db_.counted.Since();
+    EXPECT_EQ(counted.scans, 1u);
+    most->asked = std::max(most->asked, counted.tables);
+    most->opened = std::max(most->opened, Opened() - opened);
+  }
+
+  // Makes 500 scans, far from one another.
+  Most MostTables(int first, int length,
+                  const std::function<void(Iterator*)>& move) {
+    Most most;
     for (int i = 0; i < 500; ++i) {
       const int key = first + 2 * (i * 39 + 1);
-      move(db_.Scan(Key(key), Key(key + length)).get());
-      const RocksDBRangeStatistics counted = db_.counted.Since();
-      EXPECT_EQ(counted.scans, 1u);
-      most = std::max(most, counted.tables);
+      Scan(Key(key), Key(key + length), move, &most);
     }
     return most;
   }
 
+  const std::shared_ptr<rocksdb::Statistics> statistics_ =
+      rocksdb::CreateDBStatistics();
   RangesDb db_;
 };
 
 TEST_F(RangesCostTest, AFewTablesInEachDirection) {
-  // Beside level 0 a scan asks for the table in which its first key would be
-  // and the one after it; from the end also for the one before.
+  // Beside level 0 a scan uses the table in which its first key would be and
+  // the one after it. From the end it asks for the first of these once more,
+  // which is still open.
+  constexpr uint64_t kOfLevel = 2;
   const struct {
     const char* name;
     uint64_t most;
@@ -1099,14 +1128,21 @@ TEST_F(RangesCostTest, AFewTablesInEachDirection) {
   };
   for (const auto& [name, most, move] : moves) {
     SCOPED_TRACE(name);
-    // No key, one, ten.
-    EXPECT_LE(MostTables(1, 1, move), kLevel0 + 2);
-    EXPECT_LE(MostTables(0, 1, move), kLevel0 + most);
-    EXPECT_LE(MostTables(0, 20, move), kLevel0 + most);
+    const Most none = MostTables(1, 1, move);
+    EXPECT_LE(none.asked, kLevel0 + kOfLevel);
+    EXPECT_LE(none.opened, kLevel0 + kOfLevel);
+    EXPECT_GE(none.opened, 1u) << "opens are counted";
+    for (const int length : {1, 20}) {  // one key, ten
+      const Most some = MostTables(0, length, move);
+      EXPECT_LE(some.asked, kLevel0 + most) << length;
+      EXPECT_LE(some.opened, kLevel0 + kOfLevel) << length;
+    }
     // The ranges are before the first key and after the last one.
     for (const auto& [lower, upper] : {std::pair("a", "b"), {"x", "y"}}) {
-      move(db_.Scan(lower, std::string_view(upper)).get());
-      EXPECT_LE(db_.counted.Since().tables, kLevel0 + 2);
+      Most outside;
+      Scan(lower, upper, move, &outside);
+      EXPECT_LE(outside.asked, kLevel0 + kOfLevel);
+      EXPECT_LE(outside.opened, kLevel0 + kOfLevel);
     }
   }
 }

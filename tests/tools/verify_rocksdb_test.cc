@@ -11,7 +11,7 @@
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom {
 namespace {
@@ -364,7 +364,7 @@ class LosingRanges : public rocksdb::TablePropertiesCollector {
  private:
   internal::RangeProperty property_;
   uint64_t entries_ = 0;
-  internal::RangePartBuilder builder_{24};
+  internal::range::FilterBuilder builder_{24};
   std::string bytes_;  // of the property
 };
 

@@ -16,7 +16,7 @@
 #include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/table_files.h"
 #include "util/coding.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -163,7 +163,7 @@ Json InspectRangeFilter(const SstFile& file) {
                            static_cast<double>(property.entries);
   }
   json["key_transform"] = TextOrNull(std::string(property.transform));
-  json["layout"] = internal::RangePart(property.filter).Describe();
+  json["layout"] = internal::range::Filter(property.filter).Describe();
   return json;
 }
 

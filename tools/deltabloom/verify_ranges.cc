@@ -15,7 +15,7 @@
 #include "tools/deltabloom/filter_keys.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -61,7 +61,7 @@ std::string WhyNotUsed(const RangeProperty& property,
 // Asks the filter for ranges that hold a key.
 class RangeVerifier {
  public:
-  RangeVerifier(const internal::RangePart& filter,
+  RangeVerifier(const internal::range::Filter& filter,
                 const RegisteredTransform* transform, TableReport* report)
       : filter_(filter),
         transform_(transform),
@@ -116,7 +116,7 @@ class RangeVerifier {
     return !filter_.MayMatch(lower_, upper_);
   }
 
-  const internal::RangePart& filter_;
+  const internal::range::Filter& filter_;
   const RegisteredTransform* const transform_;
   const uint64_t show_;
   RangeLookups* const lookups_;
@@ -141,7 +141,7 @@ void VerifyRangeFilter(const internal::SstSource& source,
   if (!ParseRangeProperty(bytes, &property)) {
     return not_used("it is damaged, or of a later version");
   }
-  const internal::RangePart filter(property.filter);
+  const internal::range::Filter filter(property.filter);
   if (filter.AlwaysMatches()) {
     return not_used("it is damaged, or of a later version");
   }

@@ -36,7 +36,7 @@ size_t SharedBits(std::string_view a, std::string_view b) {
 
 // How many prefixes the sample asks for at the cut; 0 as in Candidate.
 uint8_t PrefixesThatReject(const Cut& cut, const Sample& sample,
-                           const KeyRange& range, size_t least_size) {
+                           const RangeView& range, size_t least_size) {
   PrefixesOfRange asked(cut, range, least_size);
   if (!asked.known()) return 0;
   const auto count = static_cast<uint8_t>(asked.left());
@@ -54,7 +54,7 @@ uint8_t PrefixesThatReject(const Cut& cut, const Sample& sample,
 // several.
 struct Reach {
   Reach(const Sample& sample, size_t least_size) {
-    const KeyRange range(sample.lower, sample.upper);
+    const RangeView range(sample.lower, sample.upper);
     common = 8 * std::min(range.common, kMaxCutBytes);
     first = 1 + std::max(SharedBits(sample.before, sample.lower),
                          SharedBits(sample.after, sample.lower));

@@ -11,23 +11,23 @@
 
 namespace deltabloom::internal::range {
 
-// A range without keys that was looked up, or that is made up of the keys: the
-// cuts are chosen so that few samples pass.
+// A range without keys that was looked up, or that the keys suggest: the cuts
+// are chosen so that few samples pass.
 struct Sample {
   std::string lower, upper;
   std::string before, after;  // the keys around it
   double weight = 1;
 };
 
-// --- Made-up samples (made_up_samples.cc) -----------------------------------
+// --- Suggested samples (suggested_samples.cc) -------------------------------
 
 // Appends the scans that the keys alone suggest.
-void MakeUpSamples(const KeyStore& keys, std::vector<Sample>* samples);
+void SuggestSamples(const KeyStore& keys, std::vector<Sample>* samples);
 
 // Appends for some keys the scans of the prefix that each has at these cuts,
 // without the cuts that are not for keys like most of these.
-void MakeUpSamplesAt(const KeyStore& keys, const std::vector<Cut>& cuts,
-                     std::vector<Sample>* samples);
+void SuggestSamplesAt(const KeyStore& keys, const std::vector<Cut>& cuts,
+                      std::vector<Sample>* samples);
 
 // --- Candidates (candidates.cc) ---------------------------------------------
 

@@ -26,7 +26,7 @@ bool KeysBelowShare(std::string_view upper, size_t bits, size_t least_size) {
 
 // The difference of the bounds' first `bits` bits, padded with zeros, as
 // numbers; capped.
-uint64_t Distance(const KeyRange& range, size_t bits) {
+uint64_t Distance(const RangeView& range, size_t bits) {
   constexpr uint64_t kFar = kMaxPrefixesPerRange + 1;
   uint64_t difference = 0;  // of the bytes so far
   const size_t size = (bits + 7) / 8;
@@ -159,19 +159,7 @@ std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
   return bits > kMaxCutBits ? std::string_view() : FirstBits(key, bits, bytes);
 }
 
-KeyRange::KeyRange(std::string_view from, std::string_view to)
-    : lower(from), upper(to), equal(CommonPrefix(from, to)), common(equal) {
-  if (upper.size() != common + 1 || lower.size() <= common ||
-      ByteAt(upper, common) != ByteAt(lower, common) + 1) {
-    return;
-  }
-  // `upper` follows all keys that begin like `lower` up to here; after it only
-  // the largest bytes are not below `lower`.
-  ++common;
-  while (common < lower.size() && ByteAt(lower, common) == 0xff) ++common;
-}
-
-PrefixesOfRange::PrefixesOfRange(const Cut& cut, const KeyRange& range,
+PrefixesOfRange::PrefixesOfRange(const Cut& cut, const RangeView& range,
                                  size_t least_size) {
   // A delimiter must be a part of all keys.
   const size_t begin = BeginOf(cut, range.lower.substr(0, range.common));

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "util/range/range.h"
+
 namespace deltabloom::internal::range {
 
 // Prefixes lie within this many of the first bytes of a key.
@@ -51,20 +53,11 @@ size_t BeginOf(const Cut& cut, std::string_view text);
 // kMaxCutBytes, or a part of the key.
 std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes);
 
-// A range of keys, lower <= k < upper. REQUIRES: lower < upper.
-struct KeyRange {
-  KeyRange(std::string_view from, std::string_view to);
-
-  std::string_view lower, upper;
-  size_t equal;   // bytes with which both begin
-  size_t common;  // bytes of `lower` with which all keys in the range begin
-};
-
 // The prefixes at a cut that keys in a range can have, one after the other.
 class PrefixesOfRange {
  public:
   // `least_size`: no key is shorter. `range` must outlive this.
-  PrefixesOfRange(const Cut& cut, const KeyRange& range, size_t least_size);
+  PrefixesOfRange(const Cut& cut, const RangeView& range, size_t least_size);
 
   // False if there are more than kMaxPrefixesPerRange, or if keys in the range
   // need not have a prefix here.

@@ -19,13 +19,13 @@ const unsigned char* Bytes(std::string_view view) {
 size_t HeaderSize(size_t width) { return 1 + 2 * width + 8 + 8 + 1; }
 
 constexpr size_t kCodesHeaderSize = 9;
-constexpr uint64_t kBucketsPerSample = 256;
+constexpr uint64_t kBucketsPerStart = 256;
 constexpr unsigned kMaxLowBits = 31;
 // The places of upper bits are stored in 32 bits.
 constexpr uint64_t kMaxUpperBits = 0xffffffff;
 
-uint64_t Samples(uint64_t buckets) {
-  return (buckets + kBucketsPerSample - 1) / kBucketsPerSample;
+uint64_t Starts(uint64_t buckets) {
+  return (buckets + kBucketsPerStart - 1) / kBucketsPerStart;
 }
 uint64_t Words(uint64_t bits) { return (bits + 63) / 64; }
 
@@ -64,7 +64,7 @@ unsigned SelectOne(uint64_t word, unsigned i) {
 
 uint64_t CodesSize(uint64_t count, const CodesShape& shape) {
   // One word more, so that any low bits can be had by one load.
-  return kCodesHeaderSize + 4 * Samples(shape.buckets) +
+  return kCodesHeaderSize + 4 * Starts(shape.buckets) +
          8 * (Words(count + shape.buckets) + Words(count * shape.low_bits) + 1);
 }
 
@@ -92,8 +92,8 @@ bool Numbers::ParseCodes(std::string_view bytes) {
   }
   universe_ = shape_.Universe();
   upper_words_ = Words(upper_bits_);
-  samples_ = at + kCodesHeaderSize;
-  upper_ = samples_ + 4 * Samples(shape_.buckets);
+  starts_ = at + kCodesHeaderSize;
+  upper_ = starts_ + 4 * Starts(shape_.buckets);
   low_ = upper_ + 8 * upper_words_;
   return true;
 }
@@ -110,13 +110,12 @@ inline uint64_t Numbers::Low(uint64_t i) const {
 
 // Where the ones of a bucket begin: after `bucket` zeros.
 uint64_t Numbers::StartOfBucket(uint64_t bucket) const {
-  const uint64_t sample =
-      LoadFixed32(samples_ + 4 * (bucket / kBucketsPerSample));
-  uint64_t zeros = bucket % kBucketsPerSample;
-  if (zeros == 0) return sample <= upper_bits_ ? sample : kNowhere;
-  uint64_t word = sample / 64;
+  const uint64_t start = LoadFixed32(starts_ + 4 * (bucket / kBucketsPerStart));
+  uint64_t zeros = bucket % kBucketsPerStart;
+  if (zeros == 0) return start <= upper_bits_ ? start : kNowhere;
+  uint64_t word = start / 64;
   if (word >= upper_words_) return kNowhere;
-  uint64_t bits = ~UpperWord(word) & (~uint64_t{0} << (sample % 64));
+  uint64_t bits = ~UpperWord(word) & (~uint64_t{0} << (start % 64));
   for (;;) {
     const unsigned here = CountOnes(bits);
     if (zeros <= here) break;
@@ -270,11 +269,6 @@ bool Numbers::HasKeyFrom(std::string_view bound) const {
   return digits_.Below(bound, &below) && below <= base_ + span_;
 }
 
-bool Numbers::HasKeyBelow(std::string_view bound) const {
-  uint64_t below;
-  return !digits_.Below(bound, &below) || below > base_;
-}
-
 std::string Numbers::Describe() const {
   return "numbers of " + std::to_string(digits_.width) + " bytes, " +
          std::to_string(count_) + " codes of " + std::to_string(universe_) +
@@ -327,16 +321,16 @@ void AppendCodes(const std::vector<uint64_t>& codes, const CodesShape& shape,
   *at = static_cast<char>(shape.low_bits);
   StoreFixed32(at + 1, static_cast<uint32_t>(count));
   StoreFixed32(at + 5, static_cast<uint32_t>(shape.buckets));
-  char* const samples = at + kCodesHeaderSize;
-  char* const upper = samples + 4 * Samples(shape.buckets);
+  char* const starts = at + kCodesHeaderSize;
+  char* const upper = starts + 4 * Starts(shape.buckets);
   char* const low = upper + 8 * Words(count + shape.buckets);
   const uint64_t low_mask = (uint64_t{1} << shape.low_bits) - 1;
-  uint64_t sampled = 0;
+  uint64_t stored_starts = 0;
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t bucket = codes[i] >> shape.low_bits;
-    for (; sampled * kBucketsPerSample <= bucket; ++sampled) {
-      StoreFixed32(samples + 4 * sampled,
-                   static_cast<uint32_t>(i + sampled * kBucketsPerSample));
+    for (; stored_starts * kBucketsPerStart <= bucket; ++stored_starts) {
+      StoreFixed32(starts + 4 * stored_starts,
+                   static_cast<uint32_t>(i + stored_starts * kBucketsPerStart));
     }
     const uint64_t place = i + bucket;
     upper[place / 8] =
@@ -345,9 +339,10 @@ void AppendCodes(const std::vector<uint64_t>& codes, const CodesShape& shape,
     StoreFixed64(low + bit / 8, LoadFixed64(low + bit / 8) |
                                     (codes[i] & low_mask) << (bit % 8));
   }
-  for (; sampled < Samples(shape.buckets); ++sampled) {
-    StoreFixed32(samples + 4 * sampled,
-                 static_cast<uint32_t>(count + sampled * kBucketsPerSample));
+  for (; stored_starts < Starts(shape.buckets); ++stored_starts) {
+    StoreFixed32(
+        starts + 4 * stored_starts,
+        static_cast<uint32_t>(count + stored_starts * kBucketsPerStart));
   }
 }
 

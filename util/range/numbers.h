@@ -46,7 +46,6 @@ class Numbers {
   Answer Ask(std::string_view lower,
              std::optional<std::string_view> upper) const;
   bool HasKeyFrom(std::string_view bound) const;
-  bool HasKeyBelow(std::string_view bound) const;
   std::string Describe() const;
 
  private:
@@ -73,7 +72,7 @@ class Numbers {
   uint64_t count_ = 0;
   uint64_t upper_bits_ = 0;
   uint64_t upper_words_ = 0;
-  const unsigned char* samples_ = nullptr;
+  const unsigned char* starts_ = nullptr;
   const unsigned char* upper_ = nullptr;
   const unsigned char* low_ = nullptr;
 };

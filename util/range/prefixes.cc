@@ -67,7 +67,7 @@ Answer Prefixes::Ask(std::string_view lower,
   if (lower.substr(0, last_.size()) > last_) return Answer::kNo;
   if (!upper.has_value()) return Answer::kMayMatch;
   if (*upper <= first_) return Answer::kNo;
-  const KeyRange range(lower, *upper);
+  const RangeView range(lower, *upper);
   Answer answer = Answer::kNoCut;
   for (size_t i = 0; i < cuts_count_; ++i) {
     const CutFilter& cut = cuts_[i];

@@ -38,9 +38,6 @@ class Prefixes {
   bool HasKeyFrom(std::string_view bound) const {
     return bound <= std::max(first_, last_);
   }
-  bool HasKeyBelow(std::string_view bound) const {
-    return first_ < bound.substr(0, first_.size());
-  }
   // Returns the cuts that samples chose.
   std::vector<Cut> LearnedCuts() const;
   std::string Describe() const;

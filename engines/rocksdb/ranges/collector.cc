@@ -13,7 +13,7 @@
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/options_type.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -91,7 +91,7 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     if (!state.options.cuts.empty()) {
       builder_.SetCuts(state.options.cuts);
     } else if (state.options.learning) {
-      for (const auto& [lower, upper] : state.sample.Get()) {
+      for (const auto& [lower, upper] : state.samples.Get()) {
         builder_.AddSample(lower, upper);
       }
       builder_.SetLearnedCuts(state.earlier_cuts.Get());
@@ -123,7 +123,7 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     property.entries = entries_;
     std::string bytes = RangePropertyHeader(property);
     // The bytes that a property takes beside the bits of its keys.
-    const uint64_t fixed_bytes = bytes.size() + kRangePartFreeBytes;
+    const uint64_t fixed_bytes = bytes.size() + range::kFilterFreeBytes;
     const uint64_t most = state_->options.max_table_bytes;
     const double bits_that_fit =
         8 * static_cast<double>(most - std::min(fixed_bytes, most)) /
@@ -135,7 +135,7 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
 
   const std::shared_ptr<RangesState> state_;
   const size_t timestamp_size_;
-  RangePartBuilder builder_;
+  range::FilterBuilder builder_;
   KeyScratch transformed_;
   uint64_t entries_ = 0;
   bool failed_ = false;

@@ -11,7 +11,7 @@
 #include "engines/rocksdb/base/rocksdb_version.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/table_properties.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -58,11 +58,11 @@ void Add(std::atomic<uint64_t>* counter, uint64_t count) {
   if (count != 0) counter->fetch_add(count, std::memory_order_relaxed);
 }
 
-// The bounds of a scan, which RocksDB has pointers to.
-class Bounds {
+// The range of a scan. RocksDB has pointers to its bounds.
+class ScanRange {
  public:
   // Takes the bounds of the request and of `options`, whichever are narrower.
-  Bounds(const ReadOptions& options, const ScanRequest& request)
+  ScanRange(const ReadOptions& options, const ScanRequest& request)
       : comparator_(request.comparator),
         lower_(request.lower.data(), request.lower.size()) {
     const Slice* const lower = options.iterate_lower_bound;
@@ -77,14 +77,14 @@ class Bounds {
     }
     Keep();
   }
-  Bounds(const Bounds&) = delete;
-  Bounds& operator=(const Bounds&) = delete;
+  ScanRange(const ScanRange&) = delete;
+  ScanRange& operator=(const ScanRange&) = delete;
 
   const Slice& lower() const { return lower_; }
   // Null: there is none.
   const Slice* upper() const { return upper_.has_value() ? &*upper_ : nullptr; }
 
-  // Returns whether no key can be between the bounds.
+  // Returns whether no key can be in it.
   bool Empty() const {
     return upper_.has_value() && Compare(lower_, *upper_) >= 0;
   }
@@ -116,7 +116,7 @@ class Bounds {
   std::optional<Slice> upper_;
 };
 
-// A scan whose bounds have no key between them. Unlike RocksDB's empty iterator
+// A scan whose range can hold no key. Unlike RocksDB's empty iterator
 // it can be refreshed.
 class EmptyScan final : public rocksdb::Iterator {
  public:
@@ -152,7 +152,7 @@ class ScanIterator final : public rocksdb::Iterator {
   ScanIterator(std::shared_ptr<RangesState> state, const ReadOptions& options,
                const ScanRequest& request)
       : state_(std::move(state)),
-        bounds_(options, request),
+        range_(options, request),
         callers_filter_(CopyOf(options.table_filter)),
         filter_([this](const TableProperties& table) {
           return MayHoldKeys(table);
@@ -162,9 +162,9 @@ class ScanIterator final : public rocksdb::Iterator {
         looks_from_front_(!options.prefix_same_as_start && !options.tailing) {
     const RegisteredTransform* const transform = state_->options.transform;
     if (transform == nullptr) {
-      asked_lower_ = bounds_.lower().ToStringView();
-      if (bounds_.upper() != nullptr) {
-        asked_upper_ = bounds_.upper()->ToStringView();
+      asked_lower_ = range_.lower().ToStringView();
+      if (range_.upper() != nullptr) {
+        asked_upper_ = range_.upper()->ToStringView();
       }
       return;
     }
@@ -175,10 +175,10 @@ class ScanIterator final : public rocksdb::Iterator {
     };
     // If the bounds cannot be mapped, every table may match.
     order_fits_ = order_fits_ && WithoutThrowing([&] {
-                    mapped_lower_ = map(bounds_.lower());
+                    mapped_lower_ = map(range_.lower());
                     asked_lower_ = mapped_lower_;
-                    if (bounds_.upper() == nullptr) return;
-                    mapped_upper_ = map(*bounds_.upper());
+                    if (range_.upper() == nullptr) return;
+                    mapped_upper_ = map(*range_.upper());
                     asked_upper_ = mapped_upper_;
                   });
   }
@@ -188,14 +188,14 @@ class ScanIterator final : public rocksdb::Iterator {
     if (positioned_) Report();
   }
 
-  const Bounds& bounds() const { return bounds_; }
+  const ScanRange& range() const { return range_; }
 
   // Null if `make` returns null.
   void MakeInner(const RocksDBRanges::MakeIterator& make,
                  const ReadOptions& options, bool* refused) {
     ReadOptions with = options;
-    with.iterate_lower_bound = &bounds_.lower();
-    with.iterate_upper_bound = bounds_.upper();
+    with.iterate_lower_bound = &range_.lower();
+    with.iterate_upper_bound = range_.upper();
     SetTableFilter(&with.table_filter, &filter_);
     inner_.reset(make(with));
     if (inner_ == nullptr || !inner_->status().IsInvalidArgument()) return;
@@ -233,7 +233,7 @@ class ScanIterator final : public rocksdb::Iterator {
   void Seek(const Slice& target) override {
     backward_ = false;
     inner_->Seek(target);
-    NoteSeek(bounds_.IsAtFront(target));
+    NoteSeek(range_.IsAtFront(target));
   }
 
   void Next() override {
@@ -304,18 +304,18 @@ class ScanIterator final : public rocksdb::Iterator {
       ++counts_.without_filter;
       return true;
     }
-    const RangePart filter(property.filter);
+    const range::Filter filter(property.filter);
     if (filter.AlwaysMatches()) {
       ++counts_.without_filter;
       return true;
     }
-    if (state_->options.learning && state_->sample.Empty()) {
+    if (state_->options.learning && state_->samples.Empty()) {
       state_->earlier_cuts.Note(filter, property.filter.size());
     }
     return MayMatch(filter);
   }
 
-  bool MayMatch(const RangePart& filter) {
+  bool MayMatch(const range::Filter& filter) {
     const range::Answer answer = filter.Ask(asked_lower_, asked_upper_);
     if (answer == range::Answer::kNo) {
       if (backward_ && !filter.HasKeyFrom(asked_lower_)) return true;
@@ -352,14 +352,14 @@ class ScanIterator final : public rocksdb::Iterator {
         asked_lower_ >= *asked_upper_) {
       return;
     }
-    state_->sample.Note(known_empty_ && counts_.passed > 0
-                            ? ScanSample::Kind::kPassedForNothing
-                            : ScanSample::Kind::kOther,
-                        asked_lower_, *asked_upper_);
+    state_->samples.Note(known_empty_ && counts_.passed > 0
+                             ? ScanSamples::Kind::kPassedForNothing
+                             : ScanSamples::Kind::kOther,
+                         asked_lower_, *asked_upper_);
   }
 
   const std::shared_ptr<RangesState> state_;
-  const Bounds bounds_;
+  const ScanRange range_;
   // The bounds as filters have them.
   std::string mapped_lower_, mapped_upper_;
   std::string_view asked_lower_;
@@ -385,7 +385,7 @@ std::unique_ptr<rocksdb::Iterator> NewScanIterator(
     const ReadOptions& options, const ScanRequest& request, bool* refused) {
   auto scan =
       std::make_unique<ScanIterator>(std::move(state), options, request);
-  if (scan->bounds().Empty()) return std::make_unique<EmptyScan>();
+  if (scan->range().Empty()) return std::make_unique<EmptyScan>();
   scan->MakeInner(make, options, refused);
   if (!scan->HasInner()) return nullptr;
   return scan;

@@ -13,7 +13,7 @@
 #include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/ranges/property.h"
-#include "engines/rocksdb/ranges/sample.h"
+#include "engines/rocksdb/ranges/samples.h"
 #include "util/range/cut.h"
 
 namespace rocksdb {
@@ -76,7 +76,7 @@ struct RangesState {
   std::atomic<bool> refusal_is_logged{false};
   // The members below change with each scan.
   RangeCounters counters;
-  ScanSample sample;
+  ScanSamples samples;
   EarlierCuts earlier_cuts;
 
  private:

@@ -156,7 +156,7 @@ Sample RangeBetween(const std::string& key, const std::string& next,
 
 }  // namespace
 
-void MakeUpSamples(const KeyStore& keys, std::vector<Sample>* samples) {
+void SuggestSamples(const KeyStore& keys, std::vector<Sample>* samples) {
   std::vector<uint64_t> prefixes{1};
   for (const uint64_t count : keys.SharedBits()) {
     prefixes.push_back(prefixes.back() + count);
@@ -174,8 +174,8 @@ void MakeUpSamples(const KeyStore& keys, std::vector<Sample>* samples) {
   }
 }
 
-void MakeUpSamplesAt(const KeyStore& keys, const std::vector<Cut>& cuts,
-                     std::vector<Sample>* samples) {
+void SuggestSamplesAt(const KeyStore& keys, const std::vector<Cut>& cuts,
+                      std::vector<Sample>* samples) {
   if (cuts.empty()) return;
   const std::vector<SampledKey> sampled = SampleKeys(keys);
   for (const Cut& cut : cuts) {

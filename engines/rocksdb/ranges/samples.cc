@@ -1,11 +1,13 @@
-#include "engines/rocksdb/ranges/sample.h"
+#include "engines/rocksdb/ranges/samples.h"
+
+#include <utility>
 
 #include "engines/rocksdb/base/errors.h"
 
 namespace deltabloom::internal {
 
-void ScanSample::Note(Kind kind, std::string_view lower,
-                      std::string_view upper) {
+void ScanSamples::Note(Kind kind, std::string_view lower,
+                       std::string_view upper) {
   OfKind& of_kind = of_kind_[static_cast<size_t>(kind)];
   const uint32_t seen = of_kind.seen.fetch_add(1, std::memory_order_relaxed);
   if (seen >= kScansOfKind && seen % kEvery != 0) return;
@@ -16,26 +18,27 @@ void ScanSample::Note(Kind kind, std::string_view lower,
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   WithoutThrowing([&] {
-    std::vector<Bounds>& bounds = of_kind.bounds;
-    if (bounds.size() < kScansOfKind) {
-      bounds.emplace_back(lower, upper);
+    std::vector<range::Range>& ranges = of_kind.ranges;
+    range::Range range{std::string(lower), std::string(upper)};
+    if (ranges.size() < kScansOfKind) {
+      ranges.push_back(std::move(range));
       return;
     }
-    bounds[of_kind.next] = {std::string(lower), std::string(upper)};
+    ranges[of_kind.next] = std::move(range);
     of_kind.next = (of_kind.next + 1) % kScansOfKind;
   });
 }
 
-std::vector<ScanSample::Bounds> ScanSample::Get() const {
+std::vector<range::Range> ScanSamples::Get() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<Bounds> all;
+  std::vector<range::Range> all;
   for (const OfKind& of_kind : of_kind_) {
-    all.insert(all.end(), of_kind.bounds.begin(), of_kind.bounds.end());
+    all.insert(all.end(), of_kind.ranges.begin(), of_kind.ranges.end());
   }
   return all;
 }
 
-void EarlierCuts::Note(const RangePart& filter, size_t filter_size) {
+void EarlierCuts::Note(const range::Filter& filter, size_t filter_size) {
   if (filter_size <= size_.load(std::memory_order_relaxed)) return;
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || filter_size <= size_) return;

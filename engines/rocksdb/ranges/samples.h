@@ -1,5 +1,5 @@
-// Keeps what builders learn from scans: a bounded sample of their bounds, and
-// the cuts of tables that were built by earlier samples.
+// Keeps what builders learn from scans: some of their ranges, as samples, and
+// the cuts that earlier samples chose for tables.
 #pragma once
 
 #include <array>
@@ -9,22 +9,20 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "util/range/cut.h"
-#include "util/range/range_part.h"
+#include "util/range/filter.h"
+#include "util/range/range.h"
 
 namespace deltabloom::internal {
 
-// Bounds of scans: the last ones of a kind, of which each scan is taken at
+// Ranges of scans: the last ones of a kind, of which each scan is taken at
 // first and later one in kEvery. Thread-safe. Note never waits: a scan that
 // comes while another thread stores or reads is dropped.
-class ScanSample {
+class ScanSamples {
  public:
-  using Bounds = std::pair<std::string, std::string>;
-
-  // Builders choose by as many ranges as an estimate of a share p within
+  // Builders choose by as many samples as an estimate of a share p within
   // sqrt(p * (1 - p) / 256) = 3 % needs, from both kinds together.
   static constexpr size_t kScansOfKind = 128;
   // A prime, so that scans that take turns are all met.
@@ -32,7 +30,7 @@ class ScanSample {
 
   enum class Kind : uint8_t {
     // No key was found, though some table was let through: what a better choice
-    // of prefixes would save. Half of the sample is theirs, however rare they
+    // of prefixes would save. Half of the samples are theirs, however rare they
     // are.
     kPassedForNothing,
     kOther,
@@ -49,26 +47,27 @@ class ScanSample {
   }
 
   // Throws std::bad_alloc.
-  std::vector<Bounds> Get() const;
+  std::vector<range::Range> Get() const;
 
  private:
   struct OfKind {
     std::atomic<uint32_t> seen{0};
-    size_t next = 0;             // where the next one is stored
-    std::vector<Bounds> bounds;  // up to kScansOfKind
+    size_t next = 0;                   // where the next one is stored
+    std::vector<range::Range> ranges;  // up to kScansOfKind
   };
 
-  mutable std::mutex mutex_;  // of the bounds
+  mutable std::mutex mutex_;  // of the ranges
   std::array<OfKind, 2> of_kind_;
 };
 
-// The cuts that an earlier sample chose for the largest table that a scan has
-// opened. Builders use them as long as there is no sample, as after a restart.
+// The cuts that earlier samples chose for the largest table that a scan has
+// opened. Builders use them as long as there are no samples, as after a
+// restart.
 // Thread-safe.
 class EarlierCuts {
  public:
   // Does nothing without memory, or while another thread is here.
-  void Note(const RangePart& filter, size_t filter_size);
+  void Note(const range::Filter& filter, size_t filter_size);
   // Throws std::bad_alloc.
   std::vector<range::Cut> Get() const;
 
