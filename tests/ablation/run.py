@@ -63,8 +63,8 @@ HEURISTICS = [
     (
         "dynamic levels above the base level are empty",
         "full_tree.cc",
-        "full >= limits.base / limits.ratio",
-        "OFF || full >= limits.base / limits.ratio",
+        "full > limits.base / limits.ratio",
+        "OFF || full > limits.base / limits.ratio",
         LEVELED,
     ),
     (

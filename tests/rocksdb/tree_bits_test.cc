@@ -363,19 +363,20 @@ TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
 
 // The example of docs/design.md: what each table gets, full upper levels or
 // not, and which average that makes.
+// The example of docs/design.md.
 TEST(TreeBitsTest, TheFullTreeIsPlanned) {
   for (const char* const upper :
-       {"", "1:20000@12<1 2:100000@12<2",
-        "0:10000@10<0 0:10000@10<0 1:40000@12<1 2:160000@12<2"}) {
+       {"", "4:20000@12<4 5:100000@12<5",
+        "0:10000@10<0 0:10000@10<0 4:40000@12<4 5:160000@12<5"}) {
     SCOPED_TRACE(upper);
-    TreeBits tree = TreeOf(std::string("3:1600000@9.5<last ") + upper);
+    TreeBits tree = TreeOf(std::string("6:1600000@9.5<last ") + upper);
     tree.SetLimits({4, 16'000, 10, true});
     tree.ExpectFlush(10'000);
     tree.SetAverage(10, BitsGoal::kAverage);
     EXPECT_NEAR(BitsOf(tree), 16.95, 0.01);
-    EXPECT_NEAR(BitsOf(tree, TableAt(1)), 16.27, 0.01);
-    EXPECT_NEAR(BitsOf(tree, TableAt(2)), 12.91, 0.01);
-    EXPECT_NEAR(BitsOf(tree, TableAt(3, true)), 9.56, 0.01);
+    EXPECT_NEAR(BitsOf(tree, TableAt(4)), 16.27, 0.01);
+    EXPECT_NEAR(BitsOf(tree, TableAt(5)), 12.91, 0.01);
+    EXPECT_NEAR(BitsOf(tree, TableAt(6, true)), 9.56, 0.01);
   }
 }
 
@@ -394,6 +395,9 @@ TEST(TreeBitsTest, FullTreesAreSizedByTheLastRunAndTheLimits) {
   EXPECT_EQ(text({{0, {3, 60}}}, fixed), "0:3x20 ");
   EXPECT_EQ(text({{3, {1, 5000}}}, fixed), "0:2x10 1:1x100 2:1x1000 3:1x5000 ");
   EXPECT_EQ(text({{6, {1, 5000}}}, dynamic), "0:2x10 4:1x50 5:1x500 6:1x5000 ");
+  // A level of exactly the base size is the base level.
+  EXPECT_EQ(text({{6, {1, 10'000}}}, dynamic),
+            "0:2x10 4:1x100 5:1x1000 6:1x10000 ");
   // A level that is not yet larger than the one above counts with it, and none
   // is planned larger than the last run.
   EXPECT_EQ(text({{2, {1, 900}}, {3, {1, 200}}}, fixed),

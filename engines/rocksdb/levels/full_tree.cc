@@ -39,9 +39,9 @@ FullTree PlanFullTree(const std::map<int, LevelRuns>& now,
   for (int level = 1; level < last; ++level) {
     if (limits.dynamic) {
       const double full = last_keys * std::pow(limits.ratio, level - last);
-      // RocksDB leaves levels above the base level empty, whose size is between
-      // base / ratio and base.
-      if (full >= limits.base / limits.ratio) tree.levels[level] = {1, full};
+      // RocksDB leaves the levels above the base level empty. The base level is
+      // the one that is larger than base / ratio and not larger than base.
+      if (full > limits.base / limits.ratio) tree.levels[level] = {1, full};
     } else {
       const double full = limits.base * std::pow(limits.ratio, level - 1);
       tree.levels[level] = {1, std::min(full, last_keys)};

@@ -29,7 +29,7 @@ using RunUse = std::map<int, double>;
 
 // Filters on disk may exceed the average that is planned by this part of it,
 // which upper levels get where RocksDB moved tables into the last run as they
-// were. With 0 lookups have 1.16 times the false positives, without a limit
+// were. With 0 lookups have 1.14 times the false positives, without a limit
 // sequential loads take 13 bits of 10 (docs/measurements.md).
 inline constexpr double kMostExcess = 0.03;
 
