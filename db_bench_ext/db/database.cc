@@ -141,12 +141,21 @@ void Database::Reopen(size_t cache_bytes, bool filters_in_cache) {
 }
 
 double Database::SecondsToWriteTable(
-    const std::vector<std::string_view>& keys) const {
-  // Values begin at different places of one long one: to compute each would
-  // take time of its own.
-  const std::string bytes = KeySet::Value("values", 64 << 10);
+    const std::vector<std::string_view>& keys,
+    rocksdb::CompressionType compression) const {
+  // Values can be compressed to half their size, as those of db_bench. There
+  // are few: to compute each would take time of its own.
+  constexpr uint64_t kValues = 1000;
+  std::string bytes;
+  for (uint64_t i = 0; i < kValues; ++i) {
+    const std::string half =
+        KeySet::Value(std::to_string(i), options_.value_bytes / 2);
+    bytes += half + half;
+  }
   const std::string path = path_ + "/table-of-its-own";
-  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), CommonOptions());
+  rocksdb::Options options = CommonOptions();
+  options.compression = compression;
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
   Check(writer.Open(path), "create a table");
   const double start = ThreadCpuSeconds();
   size_t at = 0;
@@ -154,7 +163,7 @@ double Database::SecondsToWriteTable(
     Check(writer.Put({key.data(), key.size()},
                      {&bytes[at], options_.value_bytes}),
           "write a table");
-    at = (at + 64) % (bytes.size() - options_.value_bytes);
+    at = (at + options_.value_bytes) % (bytes.size() - options_.value_bytes);
   }
   Check(writer.Finish(), "finish a table");
   const double seconds = ThreadCpuSeconds() - start;

@@ -61,9 +61,10 @@ class Database {
   void Reopen(size_t cache_bytes, bool filters_in_cache);
 
   // The CPU time in seconds of writing one table of these keys, which ascend,
-  // with the options of the database; the table is then removed. Throws
-  // std::runtime_error.
-  double SecondsToWriteTable(const std::vector<std::string_view>& keys) const;
+  // with the options of the database but this compression; the table is then
+  // removed. Throws std::runtime_error.
+  double SecondsToWriteTable(const std::vector<std::string_view>& keys,
+                             rocksdb::CompressionType compression) const;
 
   const std::string& path() const { return path_; }
   const Contender& contender() const { return contender_; }

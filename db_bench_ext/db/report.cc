@@ -226,6 +226,8 @@ Json ResultOfScans(const Schema& schema, const ScannedDatabase& database) {
   row["property_bits_per_key"] =
       8 * Divide(static_cast<double>(property_bytes), entries);
   row["build_nanos_per_key"] = bench::Median(database.build_nanos());
+  row["compressed_build_nanos_per_key"] =
+      bench::Median(database.compressed_build_nanos());
   uint64_t wrong = 0;
   for (size_t kind = 0; kind < kScanKinds.size(); ++kind) {
     const std::string name = kScanKinds[kind].name;
@@ -356,6 +358,7 @@ std::string FormatScans(const Json& results) {
        {"backward_ten_micros_per_scan", "backward", "%.1f"},
        {"backward_ten_tables_asked_per_scan", "asked", "%.1f"},
        {"build_nanos_per_key", "build: ns/key", "%.0f"},
+       {"compressed_build_nanos_per_key", "compressed", "%.0f"},
        {"wrong_scans", "wrong"}});
   for (const Json& row : results) {
     if (row["wrong_scans"] == 0) continue;

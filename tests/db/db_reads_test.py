@@ -330,6 +330,7 @@ class Ranges(Case):
             asked = run[kind + "_tables_asked_per_scan"]
             self.assertEqual(asked > 0, run["property_bytes"] > 0)
         self.assertGreater(run["build_nanos_per_key"], 0)
+        self.assertGreater(run["compressed_build_nanos_per_key"], 0)
 
     def test_small_tables_in_one_run(self):
         options = ["--preset", "ranges", "--keys", 10000, "--lookups", 100, "--seed", SEED]
