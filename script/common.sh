@@ -5,6 +5,14 @@ script=script/$(basename "$0")
 
 head_of_script() { sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"; }
 
+# Ends the script unless this tree is a git checkout. An unpacked release archive is
+# none, also inside the checkout of something else.
+needs_checkout() {
+  [ ! -e "$top/.git" ] || return 0
+  echo "$script: needs a git checkout, and $top is none" >&2
+  exit 1
+}
+
 # With -h or --help: prints the head of the script and the options of PROGRAM if
 # it is built. "-": there is no program.
 #
@@ -108,7 +116,9 @@ quietly() {
   trap "rm -f '$build_log'" EXIT
   if ! with_progress "$1" "$build_log" "${@:2}"; then
     tail -n 30 "$build_log" >&2
-    echo "$script: the build failed; its last lines are above" >&2
+    local output="its last lines are above"
+    [ -s "$build_log" ] || output="its output could not be written: is ${TMPDIR:-/tmp} full?"
+    echo "$script: the build failed; $output" >&2
     exit 1
   fi
   rm -f "$build_log"

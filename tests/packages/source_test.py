@@ -76,6 +76,23 @@ class Archive(unittest.TestCase):
         tracked = set(git("ls-tree", "-r", "--name-only", "HEAD").stdout.splitlines())
         self.assertLessEqual(tracked, names)
 
+    def test_an_unpacked_archive_is_no_checkout_even_inside_another(self):
+        self.assertEqual(self.package("out").returncode, 0)
+        (archive,) = (self.folder / "out").glob("*.tar.gz")
+        outer = self.folder / "outer"
+        subprocess.run(["git", "init", "--quiet", outer], check=True)
+        with tarfile.open(archive) as tar:
+            tar.extractall(outer)
+        (top,) = outer.glob("deltabloom-*")
+        for command in (["package", "source"], ["debian", "12", "true"]):
+            done = subprocess.run(
+                [top / "script" / command[0], *command[1:]], capture_output=True, text=True
+            )
+            self.assertEqual(
+                (done.returncode, done.stdout, done.stderr),
+                (1, "", f"script/{command[0]}: needs a git checkout, and {top} is none\n"),
+            )
+
     def test_parts_of_the_port_are_those_of_the_build(self):
         parts = re.findall(r"deltabloom_part\((\w+)", (SOURCE / "CMakeLists.txt").read_text())
         port = (SOURCE / "cmake/vcpkg/portfile.cmake.in").read_text()

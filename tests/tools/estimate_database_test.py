@@ -309,7 +309,7 @@ class EstimateDatabase(DatabaseTest):
         self.assertEqual(family["now"]["reads"], said["now"]["absent_reads"])
         done = run(TOOL, "estimate", database, "--html", "/no/such/folder/page.html")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("/no/such/folder/page.html: No such file or directory", done.stderr)
+        self.assertIn("/no/such/folder/page.html: cannot be written: No such file", done.stderr)
 
     def test_figures_of_the_page_are_the_programs(self):
         if not CHROMIUM:

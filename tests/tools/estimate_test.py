@@ -204,7 +204,11 @@ class Page(unittest.TestCase):
     def test_a_place_that_cannot_be_written_to_is_named(self):
         done = run("--html", "/no/such/folder/x.html")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("/no/such/folder/x.html: No such file or directory", done.stderr)
+        self.assertEqual(
+            done.stderr,
+            "deltabloom estimate: /no/such/folder/x.html: cannot be written: "
+            "No such file or directory\n",
+        )
 
     def test_a_page_that_is_not_whole_is_removed(self):
         path = pathlib.Path(self.folder) / "cut.html"
@@ -217,7 +221,9 @@ class Page(unittest.TestCase):
             preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), limit()),
         )
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"{path}: File too large", done.stderr)
+        self.assertEqual(
+            done.stderr, f"deltabloom estimate: {path}: cannot be written: File too large\n"
+        )
         self.assertFalse(path.exists())
 
 

@@ -295,7 +295,8 @@ ExitCode WritePage(const std::string& file, const TreeOptions& tree,
     console->Line("Written: " + file);
     return kSuccess;
   }
-  console->Error(file + ": " + std::strerror(errno));
+  console->Error("deltabloom estimate: " + file +
+                 ": cannot be written: " + std::strerror(errno));
   // A part of a page is none. Devices stay.
   std::error_code ignored;
   if (std::filesystem::is_regular_file(file, ignored)) {
