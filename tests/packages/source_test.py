@@ -1,5 +1,5 @@
 """script/package source: the archive of a commit has the same bytes wherever it is
-written, and the port and the recipe name it by its checksum.
+written, the port and the recipe name it by its checksum, and CMake takes it.
 
 Usage: source_test.py SOURCE [unittest options]
 """
@@ -75,6 +75,15 @@ class Archive(unittest.TestCase):
             names = {name.removeprefix(f"deltabloom-{version}/") for name in tar.getnames()}
         tracked = set(git("ls-tree", "-r", "--name-only", "HEAD").stdout.splitlines())
         self.assertLessEqual(tracked, names)
+
+    def test_a_project_takes_the_archive_by_fetch_content(self):
+        self.assertEqual(self.package("in a folder").returncode, 0)
+        (archive,) = (self.folder / "in a folder").glob("*.tar.gz")
+        sha256 = hashlib.sha256(archive.read_bytes()).hexdigest()
+        command = ["cmake", "-S", SOURCE / "tests/install/parent", "-B", self.folder / "a build"]
+        command += [f"-DARCHIVE={archive}", f"-DSHA256={sha256}", "-DCOMPONENTS=deltabloom::core"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_an_unpacked_archive_is_no_checkout_even_inside_another(self):
         self.assertEqual(self.package("out").returncode, 0)
