@@ -204,12 +204,21 @@ TEST(LibraryCheckTest, AClassOfItsOwnIsAsGood) {
   }
 }
 
+// MaybePostVerify in the place of another function writes its status to a known
+// place on x86-64 only. Elsewhere it may crash (docs/compatibility.md).
+#if defined(__x86_64__)
+constexpr size_t kNotExchanged = kFunctions;
+#else
+constexpr size_t kNotExchanged = kMaybePostVerify;
+#endif
+
 // The check begins with Bloom, and so finds what legacy Bloom does not show.
 TEST(LibraryCheckTest, AnyTwoFunctionsExchangedAreFound) {
   const Kind bloom = Kinds()[0];
   ForEach(Declared(), [&](auto one) {
     ForEach(Declared(), [&](auto other) {
-      if constexpr (one < other) {
+      if constexpr (one < other && one != kNotExchanged &&
+                    other != kNotExchanged) {
         WithExchanged<one, other>(
             Declared(), *bloom.policy, bloom.table,
             [&](FilterBitsBuilder* builder) {

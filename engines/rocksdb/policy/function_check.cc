@@ -74,8 +74,9 @@ struct SecondArgument {
 // Calls functions of a builder of which it is not known whether they are the
 // declared ones, each with arguments that all of them take: the call of another
 // function than the one meant does no harm, and its result tells.
-// MaybePostVerify takes the builder for where it returns its status, and so
-// overwrites the builder's first word.
+// On x86-64 MaybePostVerify takes the builder for where it returns its status,
+// and so overwrites the builder's first word. On aarch64 that place is in a
+// register that no other function has, so it writes anywhere.
 class CautiousCaller {
  public:
   explicit CautiousCaller(FilterBitsBuilder* builder)
