@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Builds the core for other machines and with other rules of the language, and
-# runs its tests there, with the same goldens.
+# runs its tests there, with the same goldens. For 64-bit ARM it does so with the
+# RocksDB policy, too.
 #
 #   script/test --long portability [TARGET...]     default: all
 #
 #   aarch64        64-bit ARM, cross-compiled, run by qemu-user
+#   arm64-rocksdb  the same machine: the tests of the RocksDB policy, with the RocksDB
+#                  of Debian's arm64 packages, which are unpacked, not installed.
+#                  Without tests that run Python or programs of the host
 #   s390x          IBM Z, big-endian, cross-compiled, run by qemu-user
 #   signed-char    gcc with -fsigned-char
 #   unsigned-char  gcc with -funsigned-char
@@ -12,15 +16,15 @@
 #                  Without hash_list_test, layout_adversarial_test and range_builder_test,
 #                  which count allocations in an operator new of their own
 #
-# The tests are those of script/test --core. GoogleTest is built for each
-# target from Debian's sources. Prints a line per target, and of a failure the
+# The tests are those of script/test --core, or of the label rocksdb. GoogleTest is
+# built for each target from Debian's sources. Prints a line per target, and of a failure the
 # end of its log; builds and logs are in build/portability (from the
 # environment: BUILD_DIR, JOBS).
 . "$(dirname "${BASH_SOURCE[0]}")/../../script/common.sh"
 script="script/test --long portability"
 help_with - "$@"
 
-all=(aarch64 s390x signed-char unsigned-char msan)
+all=(aarch64 arm64-rocksdb s390x signed-char unsigned-char msan)
 targets=()
 for argument in "$@"; do
   if [[ " ${all[*]} " != *" $argument "* ]]; then
@@ -40,18 +44,33 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 jobs=${JOBS:-$(nproc)}
 
-# Sets compiler, flags and settings for CMake.
+# Sets compiler and settings for machine $1, whose libraries are in folder $2.
+cross() {
+  compiler=$1-linux-gnu-g++
+  settings=("-DCMAKE_C_COMPILER=$1-linux-gnu-gcc" -DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$1"
+    "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-$1;-L;$2")
+}
+
+# Sets compiler, flags and settings for CMake, the label of the tests that run
+# (default: all), those of them that do not, and the folder of foreign packages.
 choose() {
   compiler=g++
   flags=-O2
   settings=()
   unfit='^$'
+  label=
+  root=
   standard_library=
   case "$1" in
-    aarch64 | s390x)
-      compiler=$1-linux-gnu-g++
-      settings=("-DCMAKE_C_COMPILER=$1-linux-gnu-gcc" -DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$1"
-        "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-$1;-L;/usr/$1-linux-gnu")
+    aarch64 | s390x) cross "$1" "/usr/$1-linux-gnu" ;;
+    arm64-rocksdb)
+      root=$folder/arm64-rocksdb-root
+      cross aarch64 "$root"
+      # RocksDB's CMake package names files of other packages by their paths on an
+      # arm64 system, so it is not used.
+      settings+=("-DCMAKE_SYSROOT=$root" -DCMAKE_FIND_ROOT_PATH_MODE_{PACKAGE,LIBRARY,INCLUDE}=ONLY
+        -DDELTABLOOM_ROCKSDB=ON "-DDELTABLOOM_ROCKSDB_PREFIX=$root/usr" -DCMAKE_DISABLE_FIND_PACKAGE_RocksDB=ON)
+      label=rocksdb
       ;;
     signed-char) flags='-O2 -fsigned-char' ;;
     unsigned-char) flags='-O2 -funsigned-char' ;;
@@ -76,21 +95,40 @@ choose() {
   settings+=(-G Ninja "-DCMAKE_CXX_COMPILER=$compiler" "-DCMAKE_CXX_FLAGS=$flags")
 }
 
+# Unpacks RocksDB, and what it needs, from the arm64 packages of this release of
+# Debian into folder $1.
+unpack_arm64() {
+  local release
+  release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+  # The folder has another name until it is whole.
+  rm -rf "$1.part"
+  mmdebstrap --arch=arm64 --variant=extract --include=librocksdb-dev,libc6-dev,nlohmann-json3-dev \
+    "$release" "$1.part" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} && mv "$1.part" "$1"
+}
+
 build_and_test() {
   local build=$folder/$1 googletest=$folder/$1-googletest
   if [ -n "$standard_library" ]; then
     eval "$compiler -std=c++17 $flags" -fPIC -c tests/portability/standard_library.cc -o '"$standard_library"' || return
   fi
+  if [ -n "$root" ] && [ ! -d "$root" ]; then
+    unpack_arm64 "$root" || return
+  fi
   cmake -S /usr/src/googletest -B "$googletest/build" "${settings[@]}" \
     -DCMAKE_BUILD_TYPE=None -DBUILD_GMOCK=OFF \
     "-DCMAKE_INSTALL_PREFIX=$googletest" -DCMAKE_INSTALL_LIBDIR=lib &&
     cmake --build "$googletest/build" -j "$jobs" --target install &&
-    cmake -S . -B "$build" "${settings[@]}" -DCMAKE_BUILD_TYPE=None \
-      "-DGTest_DIR=$googletest/lib/cmake/GTest" \
-      -DDELTABLOOM_TESTS=ON -DDELTABLOOM_{ROCKSDB,LEVELDB,SHARED_FILTERS,TOOLS,EXAMPLES,INSTALL}=OFF &&
-    cmake --build "$build" -j "$jobs" &&
-    ctest --test-dir "$build" -j "$jobs" --output-on-failure --label-exclude plain-only \
-      --exclude-regex "$unfit"
+    cmake -S . -B "$build" -DDELTABLOOM_{ROCKSDB,LEVELDB,SHARED_FILTERS,TOOLS,EXAMPLES,INSTALL}=OFF \
+      "${settings[@]}" -DCMAKE_BUILD_TYPE=None "-DGTest_DIR=$googletest/lib/cmake/GTest" \
+      -DDELTABLOOM_TESTS=ON || return
+  # Each test of the label rocksdb is named like its target.
+  local programs=(all)
+  if [ -n "$label" ]; then
+    mapfile -t programs < <(ctest --test-dir "$build" -N -L "^$label\$" | sed -n 's/^ *Test *#[0-9]*: //p')
+  fi
+  cmake --build "$build" -j "$jobs" --target "${programs[@]}" &&
+    ctest --test-dir "$build" -j "$jobs" --output-on-failure --timeout 7200 \
+      ${label:+-L "^$label\$"} --label-exclude plain-only --exclude-regex "$unfit"
 }
 
 failed=0
