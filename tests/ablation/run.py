@@ -140,8 +140,8 @@ HEURISTICS = [
     (
         "room for keys to come",
         "tree_bits.cc",
-        "if (!(run.tree_keys > 0)) return 0;",
-        "if (OFF || !(run.tree_keys > 0)) return 0;",
+        "if (!(run.dated_keys > 0)) return 0;",
+        "if (OFF || !(run.dated_keys > 0)) return 0;",
         ALL,
     ),
     (

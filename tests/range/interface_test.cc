@@ -24,12 +24,28 @@ TEST(RangeFilter, BuildsAndAsks) {
   EXPECT_NE(filter.Describe().find("numbers of 8 bytes"), std::string::npos);
   EXPECT_FALSE(builder.Finish(&bytes));
 
-  RangeFilterBuilder moved = std::move(builder);
-  moved.AddKey("x");
-  EXPECT_TRUE(moved.Finish(&bytes));
   const RangeFilter other("no filter");
   EXPECT_TRUE(other.MayMatch("a", "b"));
   EXPECT_EQ(other.Describe(), "damaged or of another version");
+}
+
+TEST(RangeFilter, CanBeMoved) {
+  RangeFilterBuilder first;
+  first.AddKey(BigEndian(1));
+  RangeFilterBuilder builder = std::move(first);
+  builder.AddKey(BigEndian(1 << 20));
+  RangeFilterBuilder assigned;
+  assigned = std::move(builder);
+  std::string bytes;
+  ASSERT_TRUE(assigned.Finish(&bytes));
+
+  RangeFilter source(bytes);
+  RangeFilter filter = std::move(source);
+  RangeFilter target("no filter");
+  target = std::move(filter);
+  EXPECT_TRUE(target.MayMatch(BigEndian(1), BigEndian(2)));
+  EXPECT_TRUE(target.MayMatch(BigEndian(1 << 20), BigEndian((1 << 20) + 1)));
+  EXPECT_FALSE(target.MayMatch(BigEndian(1 << 24), BigEndian((1 << 24) + 1)));
 }
 
 TEST(RangeFilter, LearnsFromSamples) {

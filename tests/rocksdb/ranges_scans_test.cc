@@ -234,6 +234,18 @@ TEST_F(RangesScanTest, AnotherThreadUsesAndDestroysTheIterator) {
   EXPECT_EQ(db_.counted.Since().scans, 1u);
 }
 
+TEST_F(RangesScanTest, PropertiesAreThoseOfRocksDBsIterator) {
+  LoadTwoTables();
+  const auto scan = db_.Scan(Key(10), Key(14));
+  scan->SeekToFirst();
+  const std::unique_ptr<Iterator> plain(db_->NewIterator({}));
+  const char* const name = "rocksdb.iterator.super-version-number";
+  std::string of_scan, of_plain;
+  EXPECT_OK(scan->GetProperty(name, &of_scan));
+  EXPECT_OK(plain->GetProperty(name, &of_plain));
+  EXPECT_EQ(of_scan, of_plain);
+}
+
 // --- Views of the database --------------------------------------------------
 
 TEST_F(RangesScanTest, RefreshSeesWhatWasWrittenSince) {
@@ -906,13 +918,14 @@ TEST(RangesTransformTest, TrailingSpaces) {
   EXPECT_EQ(db.counted.Since().tables_rejected, 1u);
 }
 
-// A transform that throws costs what filters save, and no key.
+// A transform that throws, whatever it throws, costs what filters save, and no
+// key.
 TEST(RangesTransformTest, Throws) {
   static bool throws = false;
   KeyTransform transform;
   transform.name = "test.throws";
   transform.function = [](std::string_view key, KeyScratch*) {
-    if (throws) throw std::runtime_error("no transform");
+    if (throws) throw 7;
     return key;
   };
   std::string error;

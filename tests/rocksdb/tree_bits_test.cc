@@ -202,6 +202,7 @@ struct SimulatedTree {
     NewTable table = TableAt(static_cast<int>(from) + 1);
     table.compaction = &compaction;
     compaction = {};
+    compaction.family = "default";
     const auto read = [this](const Table& one) {
       compaction.inputs.push_back(one.number);
       compaction.read.Add(tree.Find(one.number).facts);
@@ -318,20 +319,21 @@ TEST(TreeBitsTest, AutoTakesTheLayoutOfLevel0ByWhatItGets) {
   struct Case {
     const char* last_run;
     const char* layout;  // of a flush
-    double bits, within;
+    double bits;         // of a flush, in thousandths per key
+    double bits_of_last_run;
   };
   for (const Case& that : std::initializer_list<Case>{
-           {" 6:20000000@9.9<last", "local", 1e6, 975'000},
-           {" 6:30000@9.9<last", "compact", 1e6, 989'000},
-           {"", "compact", 10'000, 1'500}}) {
+           {" 6:20000000@9.9<last", "local", 39'445, 9'997},
+           {" 6:30000@9.9<last", "compact", 14'370, 9'417},
+           {"", "compact", 10'000, 10'000}}) {
     SCOPED_TRACE(that.last_run);
     const TreeBits tree = TreeOf(flushes + that.last_run);
     const LevelBits flush = BitsOfTable(tree, NewTable(), Layout::kAuto);
     EXPECT_STREQ(flush.layout->name, that.layout);
-    EXPECT_NEAR(flush.millibits_per_key, that.bits, that.within);
+    EXPECT_NEAR(flush.millibits_per_key, that.bits, 5);
     const LevelBits lowest = BitsOfTable(tree, last, Layout::kAuto);
     EXPECT_STREQ(lowest.layout->name, "compact");
-    EXPECT_NEAR(lowest.millibits_per_key, 10'000, 600);
+    EXPECT_NEAR(lowest.millibits_per_key, that.bits_of_last_run, 5);
   }
   // A layout by name is kept, classic up to 15 bits per key.
   const TreeBits tree = TreeOf(flushes + " 6:20000000@9.9<last");
@@ -648,6 +650,20 @@ TEST(FilterMemoryTest, TheLastRunLeavesRoomForKeysToCome) {
   }
 }
 
+// After a start only some tables of the last run are learned. The others do not
+// count as if they were older than all keys.
+TEST(FilterMemoryTest, TablesThatAreNotLearnedLeaveNoRoom) {
+  TreeBits tree;
+  tree.SetTree({{1, 6, 10'000}, {2, 6, 10'000}});
+  const NewTable table = TableAt(6, true);
+  EXPECT_EQ(tree.KeysToCome(table), 0);
+  tree.Learn(2, Facts(10'000, 12, kBottommost));
+  EXPECT_EQ(tree.KeysToCome(table), 0);
+  // Since it was learned, half as many keys have come.
+  tree.Edit({}, {{3, 5, 10'000}});
+  EXPECT_NEAR(tree.KeysToCome(table), 15'000, 1e-9);
+}
+
 // Tables of a compaction that runs replace as much of its inputs. A flush gets
 // what they leave, as does a table of DB::CompactFiles beyond those of its
 // level.
@@ -664,6 +680,7 @@ TEST(FilterMemoryTest, WhatCompactionsWriteCountsOnce) {
   };
   EXPECT_EQ(bits({}), 4'000u);  // all is in use
   Compaction& job = trees.jobs[1];
+  job.family = "default";
   job.inputs = {1};
   job.read.Add(family.bits.Find(1).facts);
   family.bits.Learn(3, Facts(5'000, 10, kBottommost));
@@ -673,6 +690,7 @@ TEST(FilterMemoryTest, WhatCompactionsWriteCountsOnce) {
   EXPECT_NEAR(bits({}), 10'000, 50);
   // A compaction without events gets the bits of its level.
   Compaction silent;
+  silent.family = "default";
   silent.silent = true;
   silent.read = family.bits.Sums(6);
   trees.jobs[1] = silent;
@@ -711,6 +729,17 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   EXPECT_NEAR(target(), 400'000 / 1.03 / 20'000, 1e-9);
   add("other", 0, 5);
   EXPECT_NEAR(target(), 350'000 / 1.03 / 20'000, 1e-9);
+  // What a compaction of a family without a total replaces is no room for the
+  // families with one: of 5 and 4 bits for each key, 5 exist and 4 stay.
+  FamilyTree* const compacted = &trees.families["other"];
+  compacted->bits.Learn(5, Facts(10'000, 4, kBottommost));
+  Compaction& job = trees.jobs[1];
+  job.family = "other";
+  job.read.Add(compacted->bits.Find(1).facts);
+  job.written.Add(compacted->bits.Find(5).facts);
+  EXPECT_NEAR(target(), 350'000 / 1.03 / 20'000, 1e-9);
+  trees.jobs.clear();
+  compacted->bits.Forget(5);
   TreeBits& unknown = add("unknown", 0, -1)->bits;
   EXPECT_NEAR(target(), (350'000 - 200'000) / 1.03 / 20'000, 1e-9);
   unknown.Learn(2, Facts(1'000, 15, kBottommost));

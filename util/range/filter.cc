@@ -137,6 +137,7 @@ bool FilterBuilder::AppendBody(uint64_t bytes, std::string* filter) {
   if (can_be_numbers && (choice.cuts.empty() || numbers_are_no_worse())) {
     return AppendNumbers(std::move(numbers), filter);
   }
+  numbers = NumbersPlan();  // frees its memory
   return AppendCuts(choice, filter);
 }
 

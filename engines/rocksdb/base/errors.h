@@ -11,13 +11,14 @@ namespace deltabloom::internal {
 // The error when memory has run out: fits a std::string without allocating.
 inline constexpr char kOutOfMemory[] = "out of memory";
 
-// Calls fn. Returns false if it throws: memory has run out.
+// Calls fn. Returns false if it throws: memory has run out, or a function of
+// the caller's failed.
 template <typename Fn>
 bool WithoutThrowing(Fn fn) noexcept {
   try {
     fn();
     return true;
-  } catch (const std::exception&) {
+  } catch (...) {
     return false;
   }
 }

@@ -37,7 +37,10 @@ Memory MemoryOf(const DatabaseTrees& trees, double unknown) {
     memory.asked = memory.asked == 0 ? total : std::min(memory.asked, total);
   }
   for (const auto& [id, job] : trees.jobs) {
-    memory.bits -= job.BitsInPlace(unknown);
+    const auto family = trees.families.find(job.family);
+    if (family == trees.families.end()) continue;
+    const bool shares = family->second.filter_memory != 0;
+    (shares ? memory.bits : memory.other_bits) -= job.BitsInPlace(unknown);
   }
   return memory;
 }

@@ -89,7 +89,8 @@ LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
   const RunBits filter = all.curve.At(given.bits_per_key);
   if (layout == Layout::kAuto && table.level == 0 && given.share < kFewKeys) {
     // local gets the bits at which one bit more lowers its rate as much as it
-    // lowers the rate of the best layout, which halves with each bit.
+    // lowers the rate of the best layout, which halves with each bit. The limit
+    // of filters on disk does not apply: such a run has too few keys to matter.
     const double slope = std::log(2) * filter.rate;
     const double bits = CurveOf(Layout::kLocal).curve.BitsAtSlope(slope);
     return {FindLayout(Layout::kLocal, Hash::kMurmurHash2),
@@ -173,6 +174,7 @@ LevelChoice ChooseByLevel(Process* process, const PolicyOptions& options,
   if (context.reason == rocksdb::TableFileCreationReason::kCompaction) {
     const auto [job, is_new] = trees.jobs.try_emplace(note->job);
     if (is_new) {
+      job->second.family = it->first;
       job->second.silent = true;
       job->second.read = family.bits.Sums(table.level);
       if (!(job->second.read.keys > 0)) job->second.read = family.bits.Sums();
@@ -195,7 +197,10 @@ LevelChoice ChooseByLevel(Process* process, const PolicyOptions& options,
   choice.log_line = LogChange(it->first, &family);
   if (problem != trees.memory_problem) {
     trees.memory_problem = problem;
-    if (!problem.empty()) choice.log_line = "[deltabloom] " + problem;
+    if (!problem.empty()) {
+      if (!choice.log_line.empty()) choice.log_line += "\n";
+      choice.log_line += "[deltabloom] " + problem;
+    }
   }
   return choice;
 }

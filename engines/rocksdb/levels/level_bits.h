@@ -27,7 +27,9 @@ struct LevelChoice {
   // known yet.
   bool no_listener = false;
   bool no_tree = false;
-  std::string log_line;  // if the bits of a level changed much; else empty
+  // If the bits of a level changed much, or filter_memory has a problem; one
+  // line each.
+  std::string log_line;
 };
 
 // The bits that all tables of a level get under allocation=uniform, or where

@@ -16,6 +16,7 @@ void FileSums::Add(const TableFacts& facts, bool add) {
   const double n = sign * static_cast<double>(facts.keys);
   add ? ++files : --files;
   keys += n;
+  if (facts.tree_keys > 0) dated_keys += n;
   tree_keys += n * facts.tree_keys;
   if (facts.filter_bits < 0) {
     unknown_keys += n;
@@ -27,6 +28,7 @@ void FileSums::Add(const TableFacts& facts, bool add) {
 void FileSums::Add(const FileSums& other) {
   files += other.files;
   keys += other.keys;
+  dated_keys += other.dated_keys;
   tree_keys += other.tree_keys;
   known_bits += other.known_bits;
   unknown_keys += other.unknown_keys;
@@ -34,9 +36,10 @@ void FileSums::Add(const FileSums& other) {
 
 void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
   File& known = files_[file];
+  const double tree_keys = std::max(keys_, static_cast<double>(facts.keys));
   Count(file, known, false);
   known.facts = facts;
-  known.facts.tree_keys = std::max(keys_, static_cast<double>(facts.keys));
+  known.facts.tree_keys = tree_keys;
   Count(file, known, true);
 }
 
@@ -150,8 +153,9 @@ double TreeBits::KeysToCome(const NewTable& table) const {
   for (const auto& [group, sums] : groups_) {
     if (group.first >= last) run.Add(sums);
   }
-  if (!(run.tree_keys > 0)) return 0;
-  const double keys_when_written = run.tree_keys / run.keys;
+  // After a start tables are learned one by one: the others say nothing.
+  if (!(run.dated_keys > 0)) return 0;
+  const double keys_when_written = run.tree_keys / run.dated_keys;
   const double growth = keys_ / keys_when_written;
   return keys_ * (std::max(growth, 1.0) - 1);
 }

@@ -46,13 +46,14 @@ struct TableFacts {
   uint64_t keys = 0;        // in its filter, or in the table without one
   double filter_bits = -1;  // of the whole filter; negative: unknown
   int origin = kUnknownOrigin;
-  double tree_keys = 0;  // of the whole tree when it was written
+  double tree_keys = 0;  // of the whole tree when it was written; 0: unknown
 };
 
 struct FileSums {
   uint64_t files = 0;
   double keys = 0;
-  double tree_keys = 0;     // of each file, times its keys
+  double dated_keys = 0;    // of files whose tree_keys are known
+  double tree_keys = 0;     // of each such file, times its keys
   double known_bits = 0;    // of filters
   double unknown_keys = 0;  // of files with unknown filters
 
@@ -70,6 +71,7 @@ struct LiveTable {
 };
 
 struct Compaction {
+  std::string family;  // the name of its column family
   std::vector<uint64_t> inputs;
   FileSums read;
   FileSums written;

@@ -316,6 +316,7 @@ class TreeListener final : public rocksdb::EventListener {
       if (family == nullptr) return;
       LearnTables(info.table_properties, &family->bits);
       Compaction job;
+      job.family = info.cf_name;
       job.manual = info.compaction_reason ==
                    rocksdb::CompactionReason::kManualCompaction;
       for (const auto& file : info.input_file_infos) {
