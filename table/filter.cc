@@ -1,5 +1,6 @@
 #include "deltabloom/filter.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -7,6 +8,7 @@
 #include <string_view>
 
 #include "table/framing.h"
+#include "util/cpu.h"
 #include "util/hash_list.h"
 #include "util/json.h"
 #include "util/key_batch.h"

@@ -1,10 +1,12 @@
 #include "deltabloom/filter_block.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "deltabloom/filter_policy.h"
 #include "util/coding.h"
 
 namespace deltabloom {

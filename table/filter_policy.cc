@@ -1,9 +1,11 @@
 #include "deltabloom/filter_policy.h"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "deltabloom/filter.h"
 #include "table/small_filter.h"
 
 namespace deltabloom {

@@ -1,11 +1,18 @@
 #include "table/framing.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <string_view>
 
+#include "deltabloom/filter.h"
 #include "util/coding.h"
+#include "util/cpu.h"
 #include "util/hash.h"
 #include "util/hash64.h"
+#include "util/layouts/layout.h"
+#include "util/siphash.h"
 
 namespace deltabloom::internal {
 namespace {

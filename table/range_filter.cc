@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "util/json.h"
+#include "util/range/cut.h"
 #include "util/range/filter.h"
 
 namespace deltabloom {

@@ -1,8 +1,10 @@
 #include "util/cpu.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <iterator>
+#include <string>
 #include <string_view>
 
 namespace deltabloom::internal {

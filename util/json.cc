@@ -1,6 +1,11 @@
 #include "util/json.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace deltabloom::internal {
 namespace {

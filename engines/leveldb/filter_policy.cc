@@ -3,12 +3,14 @@
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>
 
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "deltabloom/filter.h"
 #include "deltabloom/leveldb.h"
 #include "table/small_filter.h"
 

@@ -1,6 +1,14 @@
 #include "tools/deltabloom/data_blocks.h"
 
 #include <snappy.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "table/sst/sst.h"
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
 #include <bzlib.h>
 #include <lz4.h>

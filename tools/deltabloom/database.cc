@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,9 +14,13 @@
 
 #include "engines/rocksdb/ranges/property.h"
 #include "table/sst/sst.h"
+#include "tools/deltabloom/doctor.h"
+#include "tools/deltabloom/filter_use.h"
 #include "tools/deltabloom/manifest.h"
+#include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/table_files.h"
+#include "tools/program/console.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -10,13 +10,18 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/database.h"
 #include "tools/deltabloom/filter_loads.h"
+#include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/reads.h"
+#include "tools/program/console.h"
+#include "tools/program/program.h"
 #include "util/cpu.h"
 #include "util/version.h"
 

@@ -10,13 +10,17 @@
 #include <string_view>
 #include <utility>
 
+#include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/plugin/find_rocksdb.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
 #include "tools/deltabloom/doctor.h"
-#include "tools/program/console.h"
+#include "tools/deltabloom/filter_use.h"
+#include "tools/deltabloom/options_file.h"
+#include "util/cpu.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <ios>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -19,9 +20,12 @@
 #include <utility>
 #include <vector>
 
+#include "deltabloom/filter.h"
 #include "deltabloom/sizing.h"
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/estimate_model.h"
+#include "tools/program/console.h"
+#include "tools/program/program.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"
 #include "util/version.h"

@@ -12,8 +12,11 @@
 
 #include "tools/deltabloom/database.h"
 #include "tools/deltabloom/estimate.h"
+#include "tools/deltabloom/estimate_model.h"
 #include "tools/deltabloom/log_statistics.h"
+#include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/reads.h"
+#include "tools/program/console.h"
 
 namespace deltabloom::tools {
 namespace {

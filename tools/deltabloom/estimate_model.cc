@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "deltabloom/filter.h"
 #include "table/framing.h"
 #include "util/layouts/layout.h"
 #include "util/rates/allocation.h"

@@ -1,8 +1,13 @@
 #include "tools/deltabloom/filter_loads.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
 
 #include "tools/deltabloom/block_cache.h"
+#include "tools/deltabloom/database.h"
+#include "tools/deltabloom/options_file.h"
 
 namespace deltabloom::tools {
 

@@ -1,9 +1,13 @@
 #include "tools/deltabloom/filter_use.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "table/sst/sst.h"
 #include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"

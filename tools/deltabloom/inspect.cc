@@ -1,5 +1,6 @@
 // deltabloom inspect: which filters table files hold, and whether they are
 // sound.
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -9,13 +10,17 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
+#include "deltabloom/filter_policy.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/table_files.h"
+#include "tools/program/console.h"
+#include "tools/program/program.h"
 #include "util/coding.h"
+#include "util/cpu.h"
 #include "util/range/filter.h"
 
 namespace deltabloom::tools {

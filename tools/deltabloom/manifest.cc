@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>

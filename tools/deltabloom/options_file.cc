@@ -4,9 +4,11 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>

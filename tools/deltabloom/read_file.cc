@@ -1,6 +1,8 @@
 #include "tools/deltabloom/read_file.h"
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "table/sst/sst.h"
 

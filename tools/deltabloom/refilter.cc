@@ -3,21 +3,33 @@
 #include "tools/deltabloom/refilter.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/base/options_file.h"
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/manifest.h"
 #include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/table_files.h"
+#include "tools/program/console.h"
+#include "tools/program/program.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -26,7 +27,12 @@
 #include <utility>
 #include <vector>
 
+#include "deltabloom/filter.h"
+#include "engines/rocksdb/base/key_transforms.h"
+#include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/levels/level_bits.h"
+#include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
@@ -35,6 +41,8 @@
 #include "tools/deltabloom/refilter.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
+#include "util/cpu.h"
+#include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::tools {

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "tools/deltabloom/commands.h"
+#include "tools/program/console.h"
+#include "tools/program/program.h"
 
 namespace deltabloom::tools {
 namespace {

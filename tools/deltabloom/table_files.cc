@@ -2,10 +2,20 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
+
+#include "table/sst/sst.h"
+#include "tools/program/console.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -2,15 +2,28 @@
 #include "tools/deltabloom/verify.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "deltabloom/filter.h"
+#include "table/framing.h"
+#include "table/sst/sst.h"
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/table_files.h"
+#include "tools/program/console.h"
+#include "tools/program/program.h"
+#include "util/cpu.h"
 #include "util/layouts/layout.h"
 #include "util/rates/rates.h"
 

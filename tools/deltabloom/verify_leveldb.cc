@@ -1,4 +1,5 @@
 // Tables of LevelDB: their keys and their filter block.
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,13 +8,16 @@
 #include <string_view>
 #include <utility>
 
+#include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"
+#include "table/framing.h"
 #include "table/sst/sst.h"
 #include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
 #include "util/coding.h"
+#include "util/cpu.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -1,6 +1,7 @@
 // The range filter that a table of RocksDB holds as a property: whether it lets
 // through every range that holds a key of the table.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -8,13 +9,16 @@
 #include <string_view>
 #include <utility>
 
+#include "deltabloom/key_transform.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/state.h"
+#include "table/sst/sst.h"
 #include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/filter_keys.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
+#include "tools/program/console.h"
 #include "util/range/filter.h"
 
 namespace deltabloom::tools {

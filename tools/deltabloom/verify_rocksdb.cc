@@ -2,6 +2,7 @@
 #include <rocksdb/filter_policy.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -11,14 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
+#include "table/sst/sst.h"
 #include "tools/deltabloom/filter_keys.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
-#include "util/rates/rates.h"
+#include "util/cpu.h"
 
 namespace deltabloom::tools {
 namespace {

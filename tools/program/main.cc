@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/program/console.h"
 #include "tools/program/program.h"
 
 namespace deltabloom::tools {

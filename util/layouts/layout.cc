@@ -1,8 +1,16 @@
 #include "util/layouts/layout.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 
+#include "deltabloom/filter.h"
+#include "util/cpu.h"
+#include "util/hash_list.h"
 #include "util/key_batch.h"
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/compact/compact.h"

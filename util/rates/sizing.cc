@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "deltabloom/filter.h"
 #include "util/layouts/layout.h"
+#include "util/rates/allocation.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "deltabloom/export.h"
 #include "engines/rocksdb/api/register.h"
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/options.h"

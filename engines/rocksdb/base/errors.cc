@@ -1,8 +1,10 @@
 #include "engines/rocksdb/base/errors.h"
 
 #include <cstdio>
+#include <exception>
 #include <set>
 #include <stdexcept>
+#include <string>
 
 #include "engines/rocksdb/base/process.h"
 

@@ -2,9 +2,17 @@
 
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "deltabloom/key_transform.h"
 #include "engines/rocksdb/base/process.h"
 #include "util/hash64.h"
 #include "util/json.h"
+#include "util/siphash.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <set>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/options_file.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"

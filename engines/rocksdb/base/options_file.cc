@@ -1,7 +1,11 @@
 #include "engines/rocksdb/base/options_file.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
 
 namespace deltabloom::internal {
 namespace {

@@ -1,7 +1,12 @@
 #include "engines/rocksdb/levels/filter_memory.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 
+#include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/levels/trees.h"
 #include "util/json.h"
 
 namespace deltabloom::internal {

@@ -2,13 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "deltabloom/filter.h"
+#include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/levels/filter_memory.h"
+#include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/levels/trees.h"
+#include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/options.h"
 #include "util/json.h"
+#include "util/layouts/layout.h"
+#include "util/rates/allocation.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {

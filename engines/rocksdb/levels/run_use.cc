@@ -2,7 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <utility>
+
+#include "deltabloom/rocksdb_statistics.h"
+#include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/statistics/statistics.h"
 
 namespace deltabloom::internal {
 namespace {

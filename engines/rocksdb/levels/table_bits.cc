@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "engines/rocksdb/levels/full_tree.h"
 #include "engines/rocksdb/levels/tree_bits.h"
+#include "util/rates/allocation.h"
 
 namespace deltabloom::internal {
 namespace {

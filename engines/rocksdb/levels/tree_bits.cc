@@ -1,7 +1,13 @@
 #include "engines/rocksdb/levels/tree_bits.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <unordered_set>
+#include <vector>
+
+#include "engines/rocksdb/levels/full_tree.h"
 
 namespace deltabloom::internal {
 

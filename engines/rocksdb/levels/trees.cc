@@ -2,12 +2,25 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/base/options_file.h"
+#include "engines/rocksdb/base/process.h"
+#include "engines/rocksdb/levels/full_tree.h"
+#include "engines/rocksdb/levels/tree_bits.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/metadata.h"

@@ -21,9 +21,10 @@
 #include <utility>
 
 #include "deltabloom/c.h"
+#include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/process.h"
-#include "engines/rocksdb/policy/policy.h"
+#include "engines/rocksdb/statistics/lookup_cells.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "util/json.h"
 

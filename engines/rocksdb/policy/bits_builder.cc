@@ -3,16 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/env.h"
+#include "table/framing.h"
+#include "util/cpu.h"
+#include "util/hash_list.h"
 #include "util/json.h"
+#include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {

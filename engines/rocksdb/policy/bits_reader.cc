@@ -1,13 +1,19 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "engines/rocksdb/base/key_transforms.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
+#include "engines/rocksdb/statistics/statistics.h"
+#include "table/framing.h"
 #include "util/cpu.h"
 #include "util/key_batch.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/status.h"
 
 namespace deltabloom::internal {

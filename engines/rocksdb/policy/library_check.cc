@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "engines/rocksdb/base/rocksdb_version.h"
 #include "engines/rocksdb/policy/function_check.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"

@@ -2,23 +2,33 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <sstream>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/key_transforms.h"
+#include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/base/process.h"
+#include "engines/rocksdb/base/rocksdb_version.h"
 #include "engines/rocksdb/levels/level_bits.h"
+#include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
+#include "table/framing.h"
 #include "util/cpu.h"
 #include "util/version.h"
 

@@ -1,8 +1,9 @@
 #include "engines/rocksdb/statistics/lookup_cells.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "engines/rocksdb/base/errors.h"

@@ -3,11 +3,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/process.h"
+#include "engines/rocksdb/statistics/lookup_cells.h"
+#include "table/framing.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {

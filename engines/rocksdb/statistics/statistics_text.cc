@@ -2,10 +2,12 @@
 // docs/guide.md describes the rule of the advice.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "util/json.h"
 #include "util/rates/allocation.h"

@@ -4,12 +4,15 @@
 // `script/study classic`.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 
+#include "deltabloom/filter.h"
 #include "util/coding.h"
 #include "util/hash64.h"
 #include "util/layouts/classic/classic.h"
+#include "util/layouts/layout.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::internal::classic {

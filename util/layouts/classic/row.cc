@@ -1,10 +1,15 @@
 // Rows of classic: planning, building and parsing.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "deltabloom/filter.h"
+#include "util/cpu.h"
+#include "util/hash_list.h"
 #include "util/layouts/classic/classic.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::internal::classic {
 namespace {

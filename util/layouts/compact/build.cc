@@ -9,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "util/cpu.h"
+#include "util/hash_list.h"
 #include "util/layouts/compact/compact.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::internal::compact {
 namespace {

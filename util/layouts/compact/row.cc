@@ -6,8 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "deltabloom/filter.h"
+#include "util/coding.h"
+#include "util/cpu.h"
+#include "util/hash64.h"
+#include "util/hash_list.h"
 #include "util/json.h"
 #include "util/layouts/compact/compact.h"
+#include "util/layouts/layout.h"
 #include "util/layouts/local/local.h"
 #include "util/rates/rates.h"
 

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 
+#include "deltabloom/filter.h"
+#include "util/coding.h"
+#include "util/layouts/layout.h"
 #include "util/layouts/local/local.h"
 #include "util/rates/rates.h"
 

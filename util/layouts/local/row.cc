@@ -1,9 +1,15 @@
 // The row of local: planning, building and parsing.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "deltabloom/filter.h"
+#include "util/cpu.h"
+#include "util/hash64.h"
+#include "util/hash_list.h"
+#include "util/layouts/layout.h"
 #include "util/layouts/local/local.h"
 
 namespace deltabloom::internal::local {
