@@ -21,7 +21,7 @@ class HashList {
     if (hash_size_ == 4) {
       reinterpret_cast<uint32_t*>(tail_)[used_] = static_cast<uint32_t>(hash);
     } else {
-      reinterpret_cast<uint64_t*>(tail_)[used_] = hash;
+      tail_[used_] = hash;
     }
     ++used_;
   }

@@ -563,7 +563,7 @@ void Show(const ProcessReport& process, Console* console) {
     rocksdb = ", built for RocksDB " + process.built_for + "; loaded is " +
               process.loaded + " from ";
     for (const std::string& path : process.libraries) {
-      rocksdb += (&path == &process.libraries[0] ? "" : ", ") + path;
+      rocksdb += (&path == &process.libraries.front() ? "" : ", ") + path;
     }
   }
   console->Line(std::string("deltabloom ") + internal::kVersion + rocksdb);

@@ -41,7 +41,7 @@ class Manifest {
   // These return what is wrong.
   std::string TakeBlock(std::string_view block);
   std::string Record(uint8_t type, std::string_view payload);
-  std::string Apply(std::string_view edit);
+  std::string Apply(std::string_view bytes);
 
   std::string record_;      // parts of one, so far
   bool is_open_ = false;    // there are such parts

@@ -17,8 +17,8 @@ struct TableFile {
   std::string path;
   // Listed in a directory: no error if a running database removes it meanwhile.
   bool from_directory = false;
-  std::string error =
-      {};                 // of a directory that has no tables or cannot be read
+  // Set for a directory that has no tables or cannot be read.
+  std::string error = {};
   bool is_empty = false;  // a directory that has no tables
 
   uint64_t Size() const;  // 0 if it is not known

@@ -1,6 +1,7 @@
 // The cuts that are considered.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <numeric>
@@ -10,6 +11,9 @@
 #include <vector>
 
 #include "util/range/choice.h"
+#include "util/range/cut.h"
+#include "util/range/key_store.h"
+#include "util/range/range.h"
 
 namespace deltabloom::internal::range {
 namespace {

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "util/range/choice.h"
+#include "util/range/cut.h"
+#include "util/range/key_store.h"
 #include "util/range/prefixes.h"
 
 namespace deltabloom::internal::range {

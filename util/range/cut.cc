@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "util/coding.h"
 #include "util/range/key_store.h"
+#include "util/range/range.h"
 
 namespace deltabloom::internal::range {
 namespace {

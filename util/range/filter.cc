@@ -2,11 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <new>
+#include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "util/coding.h"
+#include "util/layouts/layout.h"
+#include "util/range/answer.h"
+#include "util/range/choice.h"
+#include "util/range/cut.h"
+#include "util/range/key_store.h"
+#include "util/range/numbers.h"
+#include "util/range/prefixes.h"
 
 namespace deltabloom::internal::range {
 namespace {

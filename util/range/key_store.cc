@@ -1,6 +1,13 @@
 #include "util/range/key_store.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "util/coding.h"
+#include "util/range/cut.h"
 
 namespace deltabloom::internal::range {
 namespace {

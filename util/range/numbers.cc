@@ -2,11 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "util/coding.h"
 #include "util/hash64.h"
+#include "util/range/answer.h"
+#include "util/range/choice.h"
+#include "util/range/cut.h"
+#include "util/range/key_store.h"
 
 namespace deltabloom::internal::range {
 namespace {

@@ -1,11 +1,24 @@
 #include "util/range/prefixes.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "deltabloom/filter.h"
 #include "util/coding.h"
 #include "util/cpu.h"
 #include "util/hash64.h"
 #include "util/hash_list.h"
+#include "util/layouts/layout.h"
+#include "util/range/answer.h"
+#include "util/range/choice.h"
+#include "util/range/cut.h"
+#include "util/range/key_store.h"
+#include "util/range/range.h"
 
 namespace deltabloom::internal::range {
 // --- Reading ----------------------------------------------------------------

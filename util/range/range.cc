@@ -1,5 +1,7 @@
 #include "util/range/range.h"
 
+#include <string_view>
+
 #include "util/range/key_store.h"
 
 namespace deltabloom::internal::range {

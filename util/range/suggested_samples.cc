@@ -4,6 +4,7 @@
 // some keys, spread evenly, each of their groups is taken away and then asked
 // for: a group is what shares a component of the key and all before it.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -11,6 +12,8 @@
 
 #include "util/coding.h"
 #include "util/range/choice.h"
+#include "util/range/cut.h"
+#include "util/range/key_store.h"
 
 namespace deltabloom::internal::range {
 namespace {

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "deltabloom/key_transform.h"
+#include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/base/errors.h"
-#include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/ranges/property.h"
+#include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/options_type.h"
 #include "util/range/filter.h"

@@ -2,15 +2,24 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
+#include "deltabloom/key_transform.h"
+#include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/rocksdb_version.h"
 #include "engines/rocksdb/ranges/property.h"
+#include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/table_properties.h"
+#include "util/range/answer.h"
 #include "util/range/filter.h"
 
 namespace deltabloom::internal {

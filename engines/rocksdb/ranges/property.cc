@@ -1,5 +1,9 @@
 #include "engines/rocksdb/ranges/property.h"
 
+#include <cstddef>
+#include <string>
+#include <string_view>
+
 #include "util/coding.h"
 
 namespace deltabloom::internal {

@@ -1,8 +1,18 @@
 #include "engines/rocksdb/ranges/samples.h"
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engines/rocksdb/base/errors.h"
+#include "util/range/cut.h"
+#include "util/range/filter.h"
+#include "util/range/range.h"
 
 namespace deltabloom::internal {
 

@@ -1,13 +1,19 @@
 #include "engines/rocksdb/ranges/state.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
-#include "engines/rocksdb/base/options.h"
+#include "deltabloom/rocksdb.h"
+#include "deltabloom/rocksdb_ranges.h"
+#include "engines/rocksdb/base/key_transforms.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/db.h"
 #include "util/json.h"
+#include "util/range/cut.h"
 
 namespace deltabloom {
 namespace {
