@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/levels/tree_bits.h"
 #include "table/framing.h"
 #include "util/layouts/layout.h"
 #include "util/rates/allocation.h"
@@ -49,13 +51,13 @@ int LevelsFor(double bytes, const TreeOptions& options) {
   return levels;
 }
 
+// The bytes of metadata behind the bits of RocksDB's Bloom and Ribbon filters.
+constexpr double kTrailer = 5;
+
 // One filter of `keys` keys that RocksDB writes.
 LevelFilters RocksDBBloom(double keys, double bits) {
-  // Bytes of a cache line, of a filter's trailer, and of a key's hash while the
-  // filter is built.
-  constexpr double kLine = 64;
-  constexpr double kTrailer = 5;
-  constexpr double kHashBytes = 8;
+  constexpr double kLine = 64;      // bytes of a cache line, one key's bits
+  constexpr double kHashBytes = 8;  // of a key, while the filter is built
   LevelFilters filter;
   if (bits < 0.5) return filter;
   bits = std::max(bits, 1.0);
@@ -72,8 +74,7 @@ LevelFilters RocksDBBloom(double keys, double bits) {
 // keys store more bits per key.
 LevelFilters RocksDBRibbon(double keys, double bits) {
   constexpr double kBuildBytes = 28.5;  // per key, docs/measurements.md
-  constexpr double kBlock = 128;
-  constexpr double kTrailer = 5;
+  constexpr double kBlock = 128;        // slots
   LevelFilters filter;
   if (bits < 0.5) return filter;
   const double blocks = std::ceil(keys / kBlock);
@@ -134,11 +135,10 @@ double FalsePositives(const std::vector<TreeLevel>& tree,
 
 // The bits per key of each level under allocation=levels, as
 // engines/rocksdb/levels/table_bits.cc gives them in a full tree: if fewer
-// lookups than kNeeded need the last level, bits are given back.
+// lookups than kLeastUse need the last level, bits are given back.
 std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
                                  const internal::RateCurve& curve,
                                  const Budget& budget, double bits) {
-  constexpr double kNeeded = 0.001;  // that of table_bits.cc
   const double least =
       budget.hits > 0 ? std::min(bits, budget.min_bits_per_key) : 0;
   const std::vector<double> lookups = AbsentLookups(tree, budget.hits);
@@ -148,7 +148,7 @@ std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
     use = std::max(lookups[i] / tree[i].runs, 1e-6);
     runs.push_back({tree[i].keys, use * tree[i].runs, nullptr, least});
   }
-  if (use < kNeeded) {
+  if (use < internal::kLeastUse) {
     const internal::Allocation enough = internal::AllocateForRates(
         curve, runs, internal::UniformBits(curve, runs, bits).rates);
     bits = enough.bits / enough.keys;
@@ -180,8 +180,8 @@ constexpr Row kRows[] = {
     {"auto", true, Layout::kAuto},
 };
 
-// The filter of one table. With allocation=levels of the best layout that it
-// may choose.
+// Returns the filter of one table. With allocation=levels it has the best
+// layout among those of the row.
 LevelFilters MakeFilter(const Row& row, double keys, double bits, int level) {
   if (row.rocksdb != nullptr) return row.rocksdb(keys, bits);
   if (!row.levels) {
@@ -209,7 +209,7 @@ void SumUp(const std::vector<TreeLevel>& tree, double hits,
   estimate->wasted_reads = FalsePositives(tree, *estimate, hits);
 }
 
-// `bits` per key on average.
+// Returns the estimate for filters with `bits` per key on average.
 FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
                         const Budget& budget, double bits) {
   FilterEstimate estimate;
@@ -254,7 +254,7 @@ FilterEstimate Within(const Row& row, const std::vector<TreeLevel>& tree,
   return Estimate(row, tree, budget, (by_bytes ? low : high) / 1000.0);
 }
 
-// A reason not to take the filter.
+// Returns a reason not to take the filter; empty: none.
 std::string Remark(const Row& row, const std::vector<TreeLevel>& tree,
                    const FilterEstimate& estimate, const Budget& budget) {
   if (budget.absent_reads > 0 && estimate.absent_reads > budget.absent_reads) {
@@ -321,17 +321,17 @@ FilterEstimate EstimateOf(const std::vector<TreeLevel>& tree,
 
 FilterEstimate EstimateTotal(const std::vector<TreeLevel>& tree,
                              const Budget& budget) {
-  // As engines/rocksdb/levels/filter_memory.cc plans them, and the defaults of
-  // min_bits_per_key and max_bits_per_key.
-  constexpr double kPlanned = 1 / 1.03;
-  constexpr double kLeastBits = 4;
-  constexpr double kMostBits = 20;
+  // The policy plans with this share of filter_memory, and keeps the average
+  // between these limits (engines/rocksdb/levels/filter_memory.cc).
+  constexpr double kPlanned = 1 / (1 + internal::kMostExcess);
+  const RocksDBFilterOptions defaults;
   const Row& row = kRows[std::size(kRows) - 1];
   Budget planned = budget;
   planned.bytes *= kPlanned;
   const double bits = Within(row, tree, planned).asked_bits_per_key;
-  FilterEstimate estimate =
-      Estimate(row, tree, budget, std::clamp(bits, kLeastBits, kMostBits));
+  FilterEstimate estimate = Estimate(
+      row, tree, budget,
+      std::clamp(bits, defaults.min_bits_per_key, defaults.max_bits_per_key));
   estimate.allocation = "filter_memory";
   estimate.bytes /= kPlanned;
   return estimate;

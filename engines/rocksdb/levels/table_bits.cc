@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "engines/rocksdb/levels/full_tree.h"
@@ -17,10 +16,6 @@ namespace {
 // kMostExcess where whole runs are written: with 0.03 lookups have 1.28 times
 // the false positives (docs/measurements.md).
 constexpr double kMostExcessOfRuns = 0.05;
-
-// A run that fewer lookups than this query for keys that it does not hold needs
-// no filter of its own.
-constexpr double kNeeded = 0.001;
 
 }  // namespace
 
@@ -40,7 +35,7 @@ double TreeBits::UseOf(int origin) const {
 }
 
 bool TreeBits::IsNeeded(int origin) const {
-  return goal_ == BitsGoal::kRate || UseOf(origin) >= kNeeded;
+  return goal_ == BitsGoal::kRate || UseOf(origin) >= kLeastUse;
 }
 
 double TreeBits::LeastBits() const {
@@ -67,7 +62,7 @@ FullTree TreeBits::PlanWith(const NewTable& table) const {
     LevelRuns& own = levels[table.level];
     own = {1, std::max(own.keys, table.KeysRead())};
   }
-  return PlanFullTree(std::move(levels), limits_, flush_keys());
+  return PlanFullTree(levels, limits_, flush_keys());
 }
 
 std::vector<SortedRun> TreeBits::PlannedRuns() const {

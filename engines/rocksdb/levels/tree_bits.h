@@ -27,6 +27,10 @@ namespace deltabloom::internal {
 // origin; 1 for origins without a value.
 using RunUse = std::map<int, double>;
 
+// A run that a smaller share of lookups than this queries needs no filter of
+// its own: even without one it adds less than a read to a thousand lookups.
+inline constexpr double kLeastUse = 0.001;
+
 // Filters on disk may exceed the average that is planned by this part of it,
 // which upper levels get where RocksDB moved tables into the last run as they
 // were. With 0 lookups have 1.14 times the false positives, without a limit

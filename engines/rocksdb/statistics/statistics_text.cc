@@ -71,8 +71,11 @@ constexpr uint64_t kLeastNegatives = 1000;
 // false positives, or it would go unnoticed; docs/guide.md promises both.
 constexpr double kLeastReadsPerSecond = 1;
 constexpr double kLeastShare = 0.1;
-constexpr double kLeastBits = 0.5;  // per key
-// Advice gives no row more bits than this: more would save nothing noticeable.
+// Advice names no smaller change of a row's bits per key: half a bit changes
+// its rate by a factor of 2^0.5 = 1.4 at most.
+constexpr double kLeastBits = 0.5;
+// Advice gives no row more bits than this, with which even a Bloom filter has
+// 2^(-24 ln 2) = 10^-5 false positives per lookup.
 constexpr double kMostBits = 24;
 // Below, compact is mostly its fallback.
 constexpr double kLeastKeysPerFilter = 1000;

@@ -119,7 +119,7 @@ class RateTable {
   static constexpr double kFew = 32;
   static constexpr double kMany = 1099511627776;  // 2^40: in effect infinite
   // Rates are sampled at these keys per block: powers of two, a quarter apart,
-  // up to 2^7.75 = 215.
+  // up to 2^(-1.5 + 37 / 4) = 2^7.75 = 215.
   static constexpr double kFirst = -1.5;
   static constexpr double kStep = 0.25;
   static constexpr size_t kPoints = 38;
