@@ -607,8 +607,8 @@ TEST(UseTest, BitsFollowTheLookups) {
   EXPECT_NEAR(rewritten().bits, 10, 0.5);
 }
 
-// What allocation=levels knows of the trees of a process comes from listeners
-// and OPTIONS files; RocksDB informs no listener of some changes.
+// allocation=levels learns the trees of a process from listeners and OPTIONS
+// files; RocksDB informs no listener of some changes.
 
 constexpr char kLeveled[] =
     "  compaction_style=kCompactionStyleLevel\n"

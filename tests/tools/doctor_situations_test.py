@@ -432,7 +432,7 @@ class Situations(DatabaseTest):
         ),
     ]
 
-    # What it is; the database; words of the note, or none.
+    # Each row has the situation, the database, and the words of the note, or none.
     LOADING = [
         (
             "a full filter, larger than the cache",

@@ -32,7 +32,7 @@ UNIVERSAL = """write_buffer_size=131072
   level0_file_num_compaction_trigger=6"""
 LISTENER = "listeners=deltabloom"
 
-# As RocksDB 7.8.3 writes them into the LOG, shortened.
+# RocksDB 7.8.3 writes statistics into the LOG in this form; most are left out.
 STATISTICS = """2026/11/24-11:44:20.319901 24939 [db/db_impl/db_impl.cc:788] STATISTICS:
  rocksdb.block.cache.miss COUNT : 3724
 rocksdb.bloom.filter.useful COUNT : 970
@@ -234,7 +234,7 @@ class EstimateDatabase(DatabaseTest):
         self.assertLess(family["refilter"]["absent_reads"], family["now"]["absent_reads"] / 5)
         self.assertIn(f"deltabloom refilter {database}: ", self.text)
         self.assertIn("range filters: none; with 8 bits per key they take 19.5 KiB", self.text)
-        # What it says that refilter reaches is reached.
+        # refilter reaches the reads that estimate predicts for it.
         done = run(TOOL, "refilter", "--filter", "deltabloom:10:compact", "--json", database)
         self.assertEqual(done.returncode, 0, done.stderr)
         after = json.loads(done.stdout)["column_families"][0]["reads_after"]

@@ -72,7 +72,7 @@ class EstimateRocksDB : public test::ToolTest {
     return static_cast<double>(blocks() - before) / kKeys;
   }
 
-  // Of the column family, as JSON.
+  // Returns the estimate of this column family, as JSON.
   json Estimate(const std::string& name, const std::string& arguments = "") {
     const json document = RunJson(arguments + " " + path_, 0);
     EXPECT_EQ(err_, "");
@@ -146,7 +146,7 @@ TEST_F(EstimateRocksDB, ColumnFamiliesAreEachTheirOwn) {
   EXPECT_EQ(Estimate("bare").at("filter_policy"), "nullptr");
 }
 
-// What it says that other filters would read is read with them.
+// The database reads with other filters what the estimate says for them.
 TEST_F(EstimateRocksDB, OtherFiltersReadWhatItSays) {
   Open(testing::RocksDBBloom(6));
   LoadRuns(db_->DefaultColumnFamily());

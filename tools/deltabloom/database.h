@@ -20,7 +20,8 @@ struct DatabaseTable {
   std::string first_key;
   std::string last_key;
   std::string comparator;
-  // Of a table whose level is known: see SharesOfLookups().
+  // The share of lookups that query this table: SharesOfLookups() sets it where
+  // the level is known.
   double share_of_lookups = 0;
   uint64_t bytes = 0;
   uint64_t entries = 0;

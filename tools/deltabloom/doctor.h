@@ -20,8 +20,8 @@ struct ProcessReport {
   std::string problem;                 // why no policy can be created
 };
 
-// What the policy that an OPTIONS file names does. It is found out by creating
-// the policy as RocksDB does, and by building a filter.
+// The result of trying the policy that an OPTIONS file names: it is created as
+// RocksDB creates it, and builds a filter.
 struct PolicyVerdict {
   std::string problem;  // why filters are missing or useless; empty: none
   std::string to_do;

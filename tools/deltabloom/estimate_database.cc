@@ -1,5 +1,5 @@
-// deltabloom estimate DIR: what filters cost and save in a database that is
-// there.
+// deltabloom estimate DIR computes what filters cost and save in an existing
+// database.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ struct RewriteCost {
 constexpr RewriteCost kCompaction = {0.53e-6, 5.2e-9};
 constexpr RewriteCost kRefilter = {0.12e-6, 1.1e-9};
 
-// What rewriting a column family takes.
+// The tables of a column family that are rewritten, to compute the CPU time.
 struct Rewrite {
   uint64_t tables = 0;
   double entries = 0;
@@ -56,7 +56,7 @@ struct Level {
   std::map<std::string, uint64_t> kinds;  // tables by kind of their filters
   Reads reads;
 
-  // Of a filter that is asked.
+  // Returns the mean false-positive rate of the filters that a lookup queries.
   std::optional<double> Rate() const {
     const std::optional<double> sum = reads.Sum();
     return sum.has_value() && asked > 0 ? std::optional(*sum / asked)
@@ -71,18 +71,18 @@ struct Family {
   double keys = 0;
   double bytes = 0;
   double range_filter_bytes = 0;
-  // As the model sees it, and the filters that are there. Nothing about these
-  // if the rate of one is not known.
+  // The tree as the model takes it, and the estimate for the filters that are
+  // there: unset if the rate of one of them is not known.
   std::vector<TreeLevel> tree;
   std::optional<FilterEstimate> now;
   FilterEstimate refiltered;
   Rewrite all;
   Rewrite by_refilter;  // of the tables that get better filters
 
-  // What is estimated.
-  std::vector<FilterEstimate> filters;     // for the bytes
+  // The estimates for other filters.
+  std::vector<FilterEstimate> filters;     // in the bytes of the budget
   std::vector<FilterEstimate> same_reads;  // in the same order; or empty
-  double reads = 0;                        // of these, at most
+  double reads = 0;                        // same_reads have at most these
 
   double FilterBytes() const { return refiltered.bytes; }
 };
@@ -102,7 +102,7 @@ struct Run {
   int number = 0;
 };
 
-// Whether deltabloom refilter can replace the filter.
+// Returns whether deltabloom refilter can replace the filter.
 bool CanBeRefiltered(const DatabaseTable& table) {
   return table.compatibility_name == "rocksdb.BuiltinBloomFilter" &&
          table.use.kind != "per block" && table.filter_bytes > 0;

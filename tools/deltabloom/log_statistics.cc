@@ -116,7 +116,7 @@ LogStatistics StatisticsOf(const Tickers& tickers) {
     }
     return all;
   };
-  // What is left of `all` without `others`. Counters are read one after the
+  // Returns `all` without `others`. Counters are read one after the
   // other while others count on, so a part may exceed the whole.
   const auto rest =
       [](const std::optional<uint64_t>& all,
@@ -133,7 +133,7 @@ LogStatistics StatisticsOf(const Tickers& tickers) {
   const auto rejected = sum({"bloom.filter.useful"});
   if (passed.has_value() && held.has_value() && rejected.has_value()) {
     const uint64_t in_vain = *passed - std::min(*passed, *held);
-    statistics.filtered = rest(*rejected + in_vain, *rejected);
+    statistics.filtered = rest(*rejected + in_vain, rejected);
   }
   statistics.seeks =
       rest(sum({"number.db.seek"}), sum({"number.db.seek.found"}));
@@ -150,7 +150,7 @@ std::string ReadLogStatistics(const std::string& database,
                               LogStatistics* statistics) {
   *statistics = {};
   constexpr std::string_view kOld = "LOG.old.";
-  // By the time in their names; the LOG is the newest.
+  // Old LOGs have their time in their names; the LOG is the newest.
   std::vector<std::pair<std::string, std::string>> logs;
   std::error_code error;
   fs::directory_iterator entry(database, error);

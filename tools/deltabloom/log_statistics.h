@@ -1,6 +1,5 @@
-// What the LOG of a RocksDB database says of its reads: the statistics that
-// RocksDB writes there every stats_dump_period_sec, if the option `statistics`
-// is set.
+// Statistics of reads from the LOG of a RocksDB database, where RocksDB writes
+// them every stats_dump_period_sec if the option `statistics` is set.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +10,14 @@
 
 namespace deltabloom::tools {
 
-// Values by name, "rocksdb.bloom.filter.useful".
+// Counters by their names in RocksDB, such as "rocksdb.bloom.filter.useful".
 using Tickers = std::map<std::string, uint64_t>;
 
 // The newest complete statistics in the text of a LOG; empty: there are none.
 // Sets *time to the time of their line, as it is written there.
 Tickers FindStatistics(std::string_view log, std::string* time);
 
-// What a part of them had another outcome.
+// A number of events, and how many of them had the outcome of interest.
 struct Outcomes {
   uint64_t all = 0;
   uint64_t part = 0;
@@ -48,8 +47,8 @@ struct LogStatistics {
 
 LogStatistics StatisticsOf(const Tickers& tickers);
 
-// Reads those of the newest file of LOG, LOG.old.* that has statistics. Returns
-// what could not be read, or nothing.
+// Reads the statistics from the newest of the files LOG and LOG.old.* that has
+// any. Returns the error if a file cannot be read; empty: none.
 std::string ReadLogStatistics(const std::string& database,
                               LogStatistics* statistics);
 

@@ -48,7 +48,8 @@ class Reads {
   double sum_ = 0;
 };
 
-// Whether this comparator of RocksDB orders keys by their bytes, or in reverse.
+// Returns whether this comparator of RocksDB orders keys by their bytes,
+// upwards or downwards.
 bool IsBytewise(const std::string& comparator);
 
 // A table of a column family, as a lookup finds it.

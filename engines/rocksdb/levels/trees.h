@@ -68,8 +68,8 @@ struct DatabaseTrees {
   std::map<std::string, FamilyTree> families;
   std::unordered_map<int, Compaction> jobs;
   std::map<std::string, int> origins;  // of tables being written, by path
-  // With filter_memory: the bits per key that filters of unknown size count
-  // with; 0: not set yet.
+  // Filters of unknown size count with these bits per key under filter_memory;
+  // 0: not set yet.
   double bits_from_before = 0;
   // The tree changed without events, as by DB::CompactFiles; the next event
   // reads it.
