@@ -135,7 +135,7 @@ double FalsePositives(const std::vector<TreeLevel>& tree,
 
 // The bits per key of each level under allocation=levels, as
 // engines/rocksdb/levels/table_bits.cc gives them in a full tree: if fewer
-// lookups than kLeastUse need the last level, bits are given back.
+// lookups than kNeededUse need the last level, bits are given back.
 std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
                                  const internal::RateCurve& curve,
                                  const Budget& budget, double bits) {
@@ -148,7 +148,7 @@ std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
     use = std::max(lookups[i] / tree[i].runs, 1e-6);
     runs.push_back({tree[i].keys, use * tree[i].runs, nullptr, least});
   }
-  if (use < internal::kLeastUse) {
+  if (use < internal::kNeededUse) {
     const internal::Allocation enough = internal::AllocateForRates(
         curve, runs, internal::UniformBits(curve, runs, bits).rates);
     bits = enough.bits / enough.keys;

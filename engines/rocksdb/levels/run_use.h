@@ -22,7 +22,7 @@ struct OriginLookups {
 class RunUseCounter {
  public:
   // Runs count alike until this many lookups were counted. The smallest weight
-  // that decides anything is 1 in 1,000 (kLeastUse in tree_bits.h): it is then
+  // that decides anything is 1 in 1,000 (kNeededUse in tree_bits.h): it is then
   // ten lookups, with a standard error of a third, or half a bit per key.
   static constexpr double kLeastLookups = 10'000;
   // The number of lookups after which earlier ones count half: a hundred times

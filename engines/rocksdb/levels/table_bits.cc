@@ -35,7 +35,7 @@ double TreeBits::UseOf(int origin) const {
 }
 
 bool TreeBits::IsNeeded(int origin) const {
-  return goal_ == BitsGoal::kRate || UseOf(origin) >= kLeastUse;
+  return goal_ == BitsGoal::kRate || UseOf(origin) >= kNeededUse;
 }
 
 double TreeBits::LeastBits() const {

@@ -29,7 +29,7 @@ using RunUse = std::map<int, double>;
 
 // A run that a smaller share of lookups than this queries needs no filter of
 // its own: even without one it adds less than a read to a thousand lookups.
-inline constexpr double kLeastUse = 0.001;
+inline constexpr double kNeededUse = 0.001;
 
 // Filters on disk may exceed the average that is planned by this part of it,
 // which upper levels get where RocksDB moved tables into the last run as they
