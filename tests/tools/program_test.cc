@@ -382,6 +382,10 @@ TEST(Documents, ManPages) {
   ExpectHas(echo, ".TP\n\\fB\\-\\-word\\fR \\fIWORD\\fR\nWhat to print.\n");
   ExpectHas(echo, ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\n");
   ExpectHas(echo, ".TP\n\\fB0\\fR\nall printed\n");
+
+  const std::string brief =
+      ManPage(Program({"deltabloom", "Test", ""}, TestCommands()));
+  EXPECT_EQ(brief.find("DESCRIPTION"), std::string::npos);
 }
 
 TEST(TableFiles, TablesOfADirectoryInOrderOthersAsNamed) {

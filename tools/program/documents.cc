@@ -151,11 +151,13 @@ std::string ManPage(const Program& program) {
     commands += Item(page, summary);
     others += (others.empty() ? "" : ", ") + page;
   }
-  const std::string description = RoffParagraphs(program.about().description);
+  const std::string& description = program.about().description;
   return Title(name, program.about().summary) + Bold(name) + " " +
          Italic("COMMAND") + " ...\n.br\n" + Bold(name) + " " + Bold("--help") +
          " | " + Bold("--version") + "\n" +
-         (description.empty() ? "" : ".SH DESCRIPTION\n" + description) +
+         (description.empty()
+              ? ""
+              : ".SH DESCRIPTION\n" + RoffParagraphs(description)) +
          ".SH COMMANDS\n" + commands + ".SH OPTIONS\n" +
          Items(OptionsOf(program.options())) + ".SH OUTPUT\n" +
          RoffParagraphs(
