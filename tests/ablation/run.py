@@ -152,7 +152,7 @@ HEURISTICS = [
         UNIVERSAL,
     ),
     (
-        "large flushes count more in the mean",
+        "flushes are averaged over keys (else over flushes)",
         "tree_bits.cc",
         "const double part = n / (n + 2 * flush_keys_ + 1);",
         "const double part = OFF ? (flush_keys_ > 0 ? 0.333 : 1) : n / (n + 2 * flush_keys_ + 1);",

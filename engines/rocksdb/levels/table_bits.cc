@@ -13,7 +13,7 @@
 namespace deltabloom::internal {
 namespace {
 
-// kMostExcess where whole runs are written: with 0.03 lookups have 1.28 times
+// kMostExcess where whole runs are written: with 0.03 lookups have 1.20 times
 // the false positives (docs/measurements.md).
 constexpr double kMostExcessOfRuns = 0.05;
 
