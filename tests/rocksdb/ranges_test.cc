@@ -750,16 +750,16 @@ TEST(ScanSamplesTest, KeepsTheFirstThenOneInMany) {
   for (int i = 0; i < kFirst; ++i) note(ScanSamples::Kind::kOther, i);
   EXPECT_FALSE(samples.Empty());
   const auto all = samples.Get();
-  ASSERT_EQ(all.size(), 128u);
+  ASSERT_EQ(all.size(), 1024u);
   EXPECT_EQ(all[0], (Range{Key(0), Key(1)}));
-  EXPECT_EQ(all[127], (Range{Key(127), Key(128)}));
+  EXPECT_EQ(all[1023], (Range{Key(1023), Key(1024)}));
   for (int turn = 0; turn < 10; ++turn) {
     const auto before = samples.Get();
     for (int i = 0; i < static_cast<int>(ScanSamples::kEvery); ++i) {
-      note(ScanSamples::Kind::kOther, 1000 + 100 * turn + i);
+      note(ScanSamples::Kind::kOther, 10'000 + 100 * turn + i);
     }
     const auto after = samples.Get();
-    ASSERT_EQ(after.size(), 128u);
+    ASSERT_EQ(after.size(), 1024u);
     int changed = 0;
     for (size_t i = 0; i < after.size(); ++i) {
       changed += before[i] == after[i] ? 0 : 1;
@@ -770,7 +770,7 @@ TEST(ScanSamplesTest, KeepsTheFirstThenOneInMany) {
   note(ScanSamples::Kind::kPassedForNothing, 7);
   for (int i = 0; i < 10'000; ++i) note(ScanSamples::Kind::kOther, i);
   const auto both = samples.Get();
-  ASSERT_EQ(both.size(), 129u);
+  ASSERT_EQ(both.size(), 1025u);
   EXPECT_EQ(both[0], (Range{Key(7), Key(8)}));
 }
 

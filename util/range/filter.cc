@@ -56,6 +56,7 @@ uint64_t MaxFilterSize(uint64_t keys, double bits_per_key) {
 
 void FilterBuilder::AddKey(std::string_view key) noexcept {
   const auto add = [&] {
+    if (!samples_are_sorted_) SortSamples();
     const size_t shared = CommonPrefix(keys_.Last(), key);
     // A key that shares more with the last one than the next sample does is
     // smaller than that, too.
@@ -96,13 +97,17 @@ void FilterBuilder::AddSample(std::string_view lower,
   sample.lower = lower.substr(0, kMaxCutBytes);
   sample.upper = upper->substr(0, kMaxCutBytes);
   sample.weight = weight;
-  const auto after =
-      std::upper_bound(samples_.begin(), samples_.end(), sample,
-                       [](const Sample& a, const Sample& b) {
-                         return std::tie(a.lower, a.upper, a.weight) <
-                                std::tie(b.lower, b.upper, b.weight);
-                       });
-  samples_.insert(after, std::move(sample));
+  samples_.push_back(std::move(sample));
+  samples_are_sorted_ = false;
+}
+
+void FilterBuilder::SortSamples() {
+  std::sort(samples_.begin(), samples_.end(),
+            [](const Sample& a, const Sample& b) {
+              return std::tie(a.lower, a.upper, a.weight) <
+                     std::tie(b.lower, b.upper, b.weight);
+            });
+  samples_are_sorted_ = true;
 }
 
 size_t FilterBuilder::EstimatedBuildBytes() const {

@@ -73,15 +73,17 @@ class FilterBuilder {
   void Clear();
 
  private:
+  void SortSamples();
   bool AppendBody(uint64_t bytes, std::string* filter);
   bool AppendNumbers(NumbersPlan plan, std::string* filter);
   bool AppendCuts(const Choice& choice, std::string* filter);
 
   double bits_per_key_;
   uint64_t range_length_;
-  // In the order of their bounds; keys are at or beyond the lower bounds of
-  // those before `next_`.
+  // In the order of their bounds from the first key on; keys are at or beyond
+  // the lower bounds of those before `next_`.
   std::vector<Sample> samples_;
+  bool samples_are_sorted_ = true;
   size_t next_ = 0;
   size_t next_shared_ = 0;  // bytes with which it and the last key begin
   std::vector<Sample> empty_samples_;  // with the keys around them

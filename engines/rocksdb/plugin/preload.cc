@@ -2,6 +2,7 @@
 // process call each other's functions. It finds out which RocksDB the program
 // runs with, and loads the policy, which links one, only if they are the same.
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <climits>

@@ -22,9 +22,10 @@ namespace deltabloom::internal {
 // comes while another thread stores or reads is dropped.
 class ScanSamples {
  public:
-  // Builders choose by as many samples as an estimate of a share p within
-  // sqrt(p * (1 - p) / 256) = 3 % needs, from both kinds together.
-  static constexpr size_t kScansOfKind = 128;
+  // A table chooses by those among its own keys, so more tables need more: with
+  // 128 scans of a million keys read twice the blocks, and with all scans as
+  // many (docs/measurements.md). With bounds of 60 bytes they take some 400 KiB.
+  static constexpr size_t kScansOfKind = 1024;
   // A prime, so that scans that take turns are all met.
   static constexpr uint32_t kEvery = 31;
 
