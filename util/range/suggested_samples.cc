@@ -57,7 +57,9 @@ std::vector<SampledKey> SampleKeys(const KeyStore& keys) {
     while (!path.empty() && path.back() >= shared) path.pop_back();
     path.push_back(shared);
     // A key that was sampled later shares no less with this one.
-    for (size_t i = sampled.size(); i-- > 0 && shared_with_last[i] > shared;) {
+    for (size_t i = sampled.size(); i > 0;) {
+      --i;
+      if (shared_with_last[i] <= shared) break;
       if (sampled[i].next.empty()) sampled[i].next = cursor.key();
       shared_with_last[i] = shared;
       sampled[i].partings.push_back(shared);
