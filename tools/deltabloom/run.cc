@@ -1,5 +1,7 @@
 // deltabloom run: runs a program with the RocksDB plugin preloaded.
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
