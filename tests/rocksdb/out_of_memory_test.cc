@@ -470,7 +470,7 @@ std::shared_ptr<internal::RangesState> RangesStateWithSamples(
   auto state = std::make_shared<internal::RangesState>(parsed);
   for (int i = 0; i < 40; ++i) {
     state->samples.Note(internal::ScanSamples::Kind::kOther, Key(20 * i + 1),
-                       Key(20 * i + 2));
+                        Key(20 * i + 2));
   }
   return state;
 }
