@@ -23,7 +23,7 @@ namespace deltabloom::internal {
 class ScanSamples {
  public:
   // A table chooses by those among its own keys, so more tables need more: with
-  // 128 scans of a million keys read twice the blocks, and with all scans as
+  // 128, scans of a million keys read twice the blocks, and with all scans as
   // many (docs/measurements.md). With bounds of 60 bytes they take some 400
   // KiB.
   static constexpr size_t kScansOfKind = 1024;
