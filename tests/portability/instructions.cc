@@ -50,7 +50,7 @@ std::shared_ptr<const rocksdb::FilterPolicy> PolicyOf(const char* name) {
   }
   deltabloom::RocksDBFilterOptions options;
   options.bits_per_key = kBitsPerKey;
-  // As the other filters, which count nothing.
+  // RocksDB's filter counts nothing either.
   options.statistics = false;
   if (!deltabloom::ParseLayout(name, &options.layout)) return nullptr;
   return deltabloom::NewRocksDBFilterPolicy(options);

@@ -365,7 +365,6 @@ TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
 
 // The example of docs/design.md: what each table gets, full upper levels or
 // not, and which average that makes.
-// The example of docs/design.md.
 TEST(TreeBitsTest, TheFullTreeIsPlanned) {
   for (const char* const upper :
        {"", "4:20000@12<4 5:100000@12<5",
@@ -729,8 +728,8 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   EXPECT_NEAR(target(), 400'000 / 1.03 / 20'000, 1e-9);
   add("other", 0, 5);
   EXPECT_NEAR(target(), 350'000 / 1.03 / 20'000, 1e-9);
-  // What a compaction of a family without a total replaces is no room for the
-  // families with one: of 5 and 4 bits for each key, 5 exist and 4 stay.
+  // What a compaction of a family without a total has written, 4 bits per key,
+  // replaces as many of the 5 that its input has: the family counts as before.
   FamilyTree* const compacted = &trees.families["other"];
   compacted->bits.Learn(5, Facts(10'000, 4, kBottommost));
   Compaction& job = trees.jobs[1];

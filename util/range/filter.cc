@@ -121,7 +121,6 @@ size_t FilterBuilder::EstimatedBuildBytes() const {
 // none.
 bool FilterBuilder::AppendBody(uint64_t bytes, std::string* filter) {
   if (!cuts_.empty()) {
-    learned_ = false;
     return AppendCuts(ChooseBits(keys_, bytes, cuts_), filter);
   }
   NumbersPlan numbers;  // without buckets: keys cannot be numbers
@@ -131,7 +130,6 @@ bool FilterBuilder::AppendBody(uint64_t bytes, std::string* filter) {
   }
   const bool can_be_numbers = numbers.shape.buckets != 0;
   if (can_be_numbers && range_length_ != 0) {
-    learned_ = false;
     return AppendNumbers(std::move(numbers), filter);
   }
   std::vector<Sample> looked_up, suggested;
@@ -140,11 +138,11 @@ bool FilterBuilder::AppendBody(uint64_t bytes, std::string* filter) {
   for (size_t i = 0; i < used; ++i) {
     looked_up.push_back(empty_samples_[i * known / used]);
   }
-  learned_ = used > 0;
-  if (!learned_) SuggestSamplesAt(keys_, learned_cuts_, &looked_up);
+  const bool learned = used > 0;
+  if (!learned) SuggestSamplesAt(keys_, learned_cuts_, &looked_up);
   SuggestSamples(keys_, &suggested);
   Choice choice = ChooseCuts(keys_, bytes, looked_up, suggested);
-  if (!learned_) choice.learned = 0;
+  if (!learned) choice.learned = 0;
   // Numbers are taken where they let no more of either samples pass: their
   // lookups are faster than those of prefixes.
   const auto numbers_are_no_worse = [&] {

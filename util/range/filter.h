@@ -68,8 +68,6 @@ class FilterBuilder {
   // Appends the range filter, ending in its own size, to *dst. False, and
   // nothing appended, as RangeFilterBuilder::Finish.
   bool Finish(std::string* dst) noexcept;
-  // Returns whether samples chose the last filter.
-  bool Learned() const { return learned_; }
   void Clear();
 
  private:
@@ -88,7 +86,6 @@ class FilterBuilder {
   size_t next_shared_ = 0;  // bytes with which it and the last key begin
   std::vector<Sample> empty_samples_;  // with the keys around them
   std::vector<Cut> cuts_, learned_cuts_;
-  bool learned_ = false;
   KeyStore keys_;
   bool gave_up_ = false;
 };
