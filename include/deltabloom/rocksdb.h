@@ -65,13 +65,14 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // the rates of all runs that a lookup queries.
   double false_positive_rate = 0;
 
-  // The bytes of all filters of the database, instead of bits_per_key. All
-  // column families with this option must have the same value, and share what
-  // the filters of the others leave. New tables get min_bits_per_key to
-  // max_bits_per_key on average; if min_bits_per_key for all keys exceeds the
-  // total, the LOG says so. Needs kLevels and its listener, without which
-  // DB::Open fails.
-  // Legal: up to 10^18, or 0 for unset. See docs/levels.md.
+  // The bytes of all filters of the database, instead of bits_per_key. Give all
+  // column families with this option the same value: they share what the
+  // filters of the others leave. Values are not compared by DB::Open; while
+  // they differ, the smallest counts, and the LOG says so. New tables get
+  // min_bits_per_key to max_bits_per_key on average; if min_bits_per_key for
+  // all keys exceeds the total, the LOG says so. Needs kLevels and its
+  // listener: in a process that has made no listener, DB::Open fails. Legal: up
+  // to 10^18, or 0 for unset. See docs/levels.md.
   uint64_t filter_memory = 0;
 
   // Limits of the average under filter_memory. min_bits_per_key is also the
@@ -85,7 +86,8 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // same weight. Takes effect with kLevels only, and needs statistics.
   bool weights_by_use = true;
 
-  // kAuto: kLocal for tables of level 0, kCompact for those below.
+  // kAuto: kLocal for tables of level 0, with kLevels only where their run is
+  // very small; kCompact for all others.
   Layout layout = Layout::kAuto;
 
   RocksDBAllocation allocation = RocksDBAllocation::kUniform;
