@@ -36,26 +36,31 @@ typedef struct deltabloom_filter_t deltabloom_filter_t;
 typedef struct deltabloom_range_builder_t deltabloom_range_builder_t;
 typedef struct deltabloom_range_filter_t deltabloom_range_filter_t;
 
-/* "0.1.0". */
+/* Returns the version, as in "0.1.0". The string is static. */
 DELTABLOOM_C_EXPORT const char* deltabloom_version(void);
 
+/* Frees memory that a function here returned. */
 DELTABLOOM_C_EXPORT void deltabloom_free(void* memory);
 
 /* --- Options of a filter: FilterOptions of deltabloom/filter.h --- */
 
 DELTABLOOM_C_EXPORT deltabloom_options_t* deltabloom_options_create(void);
 DELTABLOOM_C_EXPORT void deltabloom_options_destroy(deltabloom_options_t*);
-/* 0 to 1000; default 10. Checked when a builder is created. */
+/* Sets the bits of filter per key: 0 to 1000; default 10. They are checked when
+ * a builder is created. */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_bits_per_key(
     deltabloom_options_t*, double bits_per_key);
-/* "classic" (default), "local", "compact" or "auto". */
+/* Sets the layout: "classic" (default), "local", "compact" or "auto". */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_layout(deltabloom_options_t*,
                                                        const char* layout,
                                                        char** errptr);
-/* "murmurhash2" (default), or "leveldb" for classic filters of LevelDB. */
+/* Sets the hash: "murmurhash2" (default), or "leveldb" for classic filters of
+ * LevelDB. */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_hash(deltabloom_options_t*,
                                                      const char* hash,
                                                      char** errptr);
+/* Sets the limit of the temporary memory for building a filter, in bytes; 0
+ * (default): no limit. */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_max_build_bytes(
     deltabloom_options_t*, uint64_t bytes);
 
@@ -65,13 +70,14 @@ DELTABLOOM_C_EXPORT void deltabloom_options_set_max_build_bytes(
 DELTABLOOM_C_EXPORT deltabloom_builder_t* deltabloom_builder_create(
     const deltabloom_options_t* options, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_builder_destroy(deltabloom_builder_t*);
-/* After an error the builder makes no filter. */
+/* Adds a key. After an error for lack of memory the builder makes no filter. */
 DELTABLOOM_C_EXPORT void deltabloom_builder_add(deltabloom_builder_t*,
                                                 const char* key, size_t length,
                                                 char** errptr);
+/* Returns the number of keys added since the builder was created or emptied. */
 DELTABLOOM_C_EXPORT uint64_t
 deltabloom_builder_keys_added(const deltabloom_builder_t*);
-/* The size of the filter that finishing would return now. */
+/* Returns the size in bytes of the filter that finishing would return now. */
 DELTABLOOM_C_EXPORT uint64_t
 deltabloom_builder_filter_size(const deltabloom_builder_t*);
 /* Returns the filter's raw bytes, which the caller frees, and their number. The
@@ -82,67 +88,76 @@ DELTABLOOM_C_EXPORT char* deltabloom_builder_finish(deltabloom_builder_t*,
 
 /* --- Lookups: Filter of deltabloom/filter.h --- */
 
-/* A view of raw filter bytes, which must outlive it. Bytes that are no filter
- * answer "may match". `hash` as above, null for "murmurhash2". */
+/* Returns a view of raw filter bytes, which must outlive it. Bytes that are no
+ * filter answer "may match". `hash` is the one that the filter was built with,
+ * as above; null for "murmurhash2". */
 DELTABLOOM_C_EXPORT deltabloom_filter_t* deltabloom_filter_create(
     const char* bytes, size_t size, const char* hash, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_filter_destroy(deltabloom_filter_t*);
-/* 0 only if the key was not added; else 1. */
+/* Returns 0 only if the key was not added; else 1. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_filter_may_match(
     const deltabloom_filter_t*, const char* key, size_t length);
 /* Sets may_match[i] to the answer for keys[i], for every i below n. */
 DELTABLOOM_C_EXPORT void deltabloom_filter_may_match_many(
     const deltabloom_filter_t*, size_t n, const char* const* keys,
     const size_t* lengths, unsigned char* may_match);
-/* A description of raw filter bytes, in one line that the caller frees. */
+/* Returns a line that describes raw filter bytes, which the caller frees. */
 DELTABLOOM_C_EXPORT char* deltabloom_filter_describe(const char* bytes,
                                                      size_t size);
 
 /* --- Ranges: deltabloom/range_filter.h --- */
 
-/* range_length 0: the builder chooses between numbers and prefixes. */
+/* Returns a builder of range filters; RangeFilterOptions has both arguments. If
+ * range_length is 0, the builder chooses between numbers and prefixes. */
 DELTABLOOM_C_EXPORT deltabloom_range_builder_t* deltabloom_range_builder_create(
     double bits_per_key, uint64_t range_length, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_destroy(
     deltabloom_range_builder_t*);
-/* Before the first key. `weight` is usually 1. */
+/* Adds a sample of the ranges that will be looked up. Call it before the first
+ * key. `weight` is usually 1. */
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_add_sample(
     deltabloom_range_builder_t*, const char* lower, size_t lower_length,
     const char* upper, size_t upper_length, double weight, char** errptr);
+/* Adds a key, which must not be smaller than the one before; otherwise
+ * finishing fails. */
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_add(
     deltabloom_range_builder_t*, const char* key, size_t length, char** errptr);
-/* As deltabloom_builder_finish. It is an error if there is no filter. */
+/* Does what deltabloom_builder_finish does. It is an error if there is no
+ * filter: the keys were not in order, there was none, or too little memory or
+ * too few bits. */
 DELTABLOOM_C_EXPORT char* deltabloom_range_builder_finish(
     deltabloom_range_builder_t*, size_t* size, char** errptr);
 
-/* A view of the bytes of a range filter, which must outlive it. */
+/* Returns a view of the bytes of a range filter, which must outlive it. */
 DELTABLOOM_C_EXPORT deltabloom_range_filter_t* deltabloom_range_filter_create(
     const char* bytes, size_t size, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_filter_destroy(
     deltabloom_range_filter_t*);
-/* 0 only if no key with lower <= key < upper was added; else 1. A null upper
- * is the end of all keys. */
+/* Returns 0 only if no key with lower <= key < upper was added; else 1. A null
+ * upper is the end of all keys. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_range_filter_may_match(
     const deltabloom_range_filter_t*, const char* lower, size_t lower_length,
     const char* upper, size_t upper_length);
 
 /* --- Sizing: deltabloom/sizing.h --- */
 
-/* For filters of the layout that `options` has; null means the defaults. */
+/* These two are for filters of the layout that `options` has; null means the
+ * defaults. */
 
-/* The bits per key with which filters of `keys` keys have this false-positive
- * rate: 9.9 for 0.01 with layout local, 6.8 with compact. Infinite
- * where 1000 bits per key do not reach it, 0 for rates of 1 or more. */
+/* Returns the bits per key with which filters of `keys` keys have this
+ * false-positive rate: 9.9 for 0.01 with layout local, 6.8 with compact;
+ * infinity where 1000 bits per key do not reach it, 0 for rates from 1 on. */
 DELTABLOOM_C_EXPORT double deltabloom_options_bits_per_key_for_rate(
     const deltabloom_options_t* options, double rate, uint64_t keys);
-/* The expected false-positive rate of filters of `keys` keys with the bits per
- * key that `options` has; NaN where these are not valid. */
+/* Returns the expected false-positive rate of filters of `keys` keys with the
+ * bits per key that `options` has; NaN where these are not valid. */
 DELTABLOOM_C_EXPORT double deltabloom_options_false_positive_rate(
     const deltabloom_options_t* options, uint64_t keys);
 
-/* For a Bloom filter of your own, whose probes are independent: the smallest
- * size at which `keys` keys have a rate of at most `rate`. Filters of the
- * layouts above have higher rates in that size. */
+/* Sets *bits and *probes to the smallest size at which `keys` keys have a rate
+ * of at most `rate` in a Bloom filter of your own, whose probes are
+ * independent; either may be null. Filters of layouts classic and local have
+ * higher rates in that size. */
 DELTABLOOM_C_EXPORT void deltabloom_size_for_rate(uint64_t keys, double rate,
                                                   uint64_t* bits,
                                                   uint32_t* probes);
@@ -152,33 +167,35 @@ DELTABLOOM_C_EXPORT void deltabloom_size_for_rate(uint64_t keys, double rate,
 /* Declared in RocksDB's c.h. */
 struct rocksdb_filterpolicy_t;
 
-/* A policy for rocksdb_block_based_options_set_filter_policy(), which takes
- * ownership; otherwise call rocksdb_filterpolicy_destroy(). `options` is what
+/* Returns a policy for rocksdb_block_based_options_set_filter_policy(), which
+ * takes ownership; otherwise call rocksdb_filterpolicy_destroy(). Check the
+ * result: RocksDB silently treats null as "no filter". If errptr is null, the
+ * line is printed to standard error, once. `options` is what
  * FilterPolicy::CreateFromString takes ("deltabloom:10:auto",
- * "bits_per_key=10;layout=auto"), null or "" for the defaults. RocksDB silently
- * treats null as "no filter", so if errptr is null the line is printed to
- * standard error, once. Also registers the policy, as below. */
+ * "bits_per_key=10;layout=auto"), null or "" for the defaults. Also registers
+ * the policy, as below. */
 DELTABLOOM_C_EXPORT struct rocksdb_filterpolicy_t*
 deltabloom_rocksdb_filterpolicy(const char* options, char** errptr);
 
 struct rocksdb_options_t;
 
-/* As AddRocksDBFilters() in C++: sets the policy that `filters` describes, as
- * above, in the block-based table factory, whose other options stay; with
- * allocation=levels the listener, which replaces any that are set. Call it
- * after rocksdb_options_set_block_based_table_factory(), which replaces the
- * policy.
- * Returns 1, or 0 with `options` as before. Also registers, as below. */
+/* Does what AddRocksDBFilters() does in C++: sets the policy that `filters`
+ * describes, as above, in the block-based table factory, whose other options
+ * stay; and with allocation=levels the listener, which replaces any that are
+ * set. Call it after rocksdb_options_set_block_based_table_factory(), which
+ * replaces the policy. Returns 1, or 0 with `options` as before. Also registers
+ * the policy, as below. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_add_filters(
     struct rocksdb_options_t* options, const char* filters, char** errptr);
 
-/* As RegisterRocksDB() in C++. Call it before a database is opened. Returns 1,
- * or 0 on error. */
+/* Does what RegisterRocksDB() does in C++. Call it before a database is opened.
+ * Returns 1, or 0 on error. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_register(char** errptr);
 
-/* The statistics of all policies of this process
+/* Returns the statistics of all policies of this process
  * (deltabloom/rocksdb_statistics.h) in the format "json", "prometheus" or
- * "text". The caller frees it. Thread-safe. */
+ * "text"; the first two with the state of allocation=levels. The caller frees
+ * the text. Thread-safe. */
 DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_statistics(const char* format,
                                                         char** errptr);
 
@@ -190,12 +207,13 @@ struct rocksdb_readoptions_t;
 struct rocksdb_column_family_handle_t;
 struct rocksdb_iterator_t;
 
-/* The range filters of one column family; any number of threads may use them.
- * `options` is RocksDBRangeOptions as text ("bits_per_key=8;learning=false"),
- * null or "" for the defaults. Also registers, as above. */
+/* Returns the range filters of one column family, which any number of threads
+ * may use. `options` is RocksDBRangeOptions as text
+ * ("bits_per_key=8;learning=false"), null or "" for the defaults. Also
+ * registers the policy, as above. */
 DELTABLOOM_C_EXPORT deltabloom_rocksdb_ranges_t*
 deltabloom_rocksdb_ranges_create(const char* options, char** errptr);
-/* Databases and iterators that use them keep what they need. */
+/* Destroys the object. Databases and iterators keep what they need of it. */
 DELTABLOOM_C_EXPORT void deltabloom_rocksdb_ranges_destroy(
     deltabloom_rocksdb_ranges_t*);
 
@@ -205,11 +223,11 @@ DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_ranges_add_to(
     deltabloom_rocksdb_ranges_t*, struct rocksdb_options_t* options,
     char** errptr);
 
-/* An iterator over the keys k with lower <= k < upper; without `upper`, if it
- * is null, over all from `lower` on. For the rocksdb_iter_*() functions, and
+/* Returns an iterator over the keys k with lower <= k < upper; if `upper` is
+ * null, over all from `lower` on. It is for the rocksdb_iter_*() functions, and
  * rocksdb_iter_destroy(). The bounds are copied; `options` has its usual
  * effect, and what it points to must live as long as with RocksDB's own
- * iterators. `family` may be null for the default one. Of a transaction
+ * iterators. `family` may be null for the default one. For a transaction
  * database pass what rocksdb_transactiondb_get_base_db() returns. */
 DELTABLOOM_C_EXPORT struct rocksdb_iterator_t*
 deltabloom_rocksdb_ranges_create_iterator(
@@ -217,7 +235,7 @@ deltabloom_rocksdb_ranges_create_iterator(
     const struct rocksdb_readoptions_t* options,
     struct rocksdb_column_family_handle_t* family, const char* lower,
     size_t lower_length, const char* upper, size_t upper_length, char** errptr);
-/* The same for all keys that begin with `prefix`. */
+/* Returns such an iterator over all keys that begin with `prefix`. */
 DELTABLOOM_C_EXPORT struct rocksdb_iterator_t*
 deltabloom_rocksdb_ranges_create_prefix_iterator(
     deltabloom_rocksdb_ranges_t*, struct rocksdb_t* db,
@@ -225,8 +243,8 @@ deltabloom_rocksdb_ranges_create_prefix_iterator(
     struct rocksdb_column_family_handle_t* family, const char* prefix,
     size_t prefix_length, char** errptr);
 
-/* RocksDBRangeStatistics in the format "json", "prometheus" or "text". The
- * caller frees it. */
+/* Returns RocksDBRangeStatistics in the format "json", "prometheus" or "text".
+ * The caller frees the text. */
 DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_ranges_statistics(
     const deltabloom_rocksdb_ranges_t*, const char* format, char** errptr);
 

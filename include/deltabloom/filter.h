@@ -28,24 +28,26 @@ enum class Layout : uint8_t {
   kAuto = 255,  // for writers only: compact, or local in level 0 of RocksDB
 };
 
-// "classic", "local", "compact", "auto"; null for a value that is none of them.
+// Returns "classic", "local", "compact" or "auto"; null for any other value.
 DELTABLOOM_EXPORT const char* LayoutName(Layout layout);
 
-// False, without a change, if no layout has that name.
+// Sets *layout to the layout of that name. Returns false without a change if
+// there is none.
 DELTABLOOM_EXPORT bool ParseLayout(std::string_view name, Layout* layout);
 
-// The hash of a classic filter. It is not stored in the bytes: the name stored
-// beside them must say it (see FilterPolicy::Name). Never mix the two.
+// The hash of a classic filter. It is not stored in the bytes, so the name that
+// is stored beside them must say it (see FilterPolicy::Name). A filter that is
+// read with the other hash loses keys.
 enum class Hash : uint8_t {
   kMurmurHash2,  // Appleby's MurmurHash2, seed 0xbc9f1d34: Deltabloom's own
   kLevelDB,      // LevelDB's hash: filters equal LevelDB's byte for byte
 };
 
 struct DELTABLOOM_EXPORT FilterOptions {
-  // Bits of filter per added key, used to a thousandth. Legal: 0 to 1000. A
+  // Bits of filter per added key, rounded to thousandths. Legal: 0 to 1000. A
   // classic filter has max(64, keys * bits_per_key) bits and k = bits_per_key *
-  // 0.69 probes (0.69 ~ ln 2), clamped to 1..30; with MurmurHash2, from 32 KiB
-  // on, up to 36 bytes more.
+  // 0.69 probes (0.69 ~ ln 2), clamped to 1..30. From 32 KiB on, one with
+  // MurmurHash2 has up to 36 bytes more (docs/format.md, "Good sizes").
   double bits_per_key = 10;
 
   Layout layout = Layout::kClassic;
@@ -53,13 +55,14 @@ struct DELTABLOOM_EXPORT FilterOptions {
   // Hash::kLevelDB is legal only with the classic layout.
   Hash hash = Hash::kMurmurHash2;
 
-  // Limit of the temporary memory for building a filter in bytes; 0: no limit.
+  // Limit of the temporary memory for building a filter, in bytes. 0: no limit.
   // A layout that needs more is replaced by its fallback. The last fallback
   // needs only the list of hashes (4 bytes per key for classic, 8 for the
   // others), and is built whatever the limit.
   uint64_t max_build_bytes = 0;
 
-  // Empty, or one line: the invalid option, its value and the legal range.
+  // Returns an empty string, or one line: the invalid option, its value and the
+  // legal range.
   std::string Validate() const;
 };
 
@@ -74,16 +77,17 @@ class DELTABLOOM_EXPORT FilterBuilder {
   FilterBuilder(FilterBuilder&&) noexcept;
   FilterBuilder& operator=(FilterBuilder&&) noexcept;
 
-  // Keys may have any bytes and any length, including none.
+  // Adds a key of any bytes and any length, including none.
   void AddKey(std::string_view key);
 
-  // Keys added since construction or the last Finish.
+  // Returns the number of keys added since construction or the last Finish.
   uint64_t KeysAdded() const;
 
-  // Bytes that Finish would append now, unless the layout has to fall back.
+  // Returns the number of bytes that Finish would append now, unless the layout
+  // has to fall back.
   uint64_t FilterSize() const;
 
-  // The temporary memory in bytes that Finish would need now, at most.
+  // Returns the most temporary memory that Finish would need now, in bytes.
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty.
@@ -98,7 +102,7 @@ namespace internal {
 
 class KeyBatch;
 
-// A plain struct of the layout.
+// Holds a plain struct of the layout: the sizes that its functions need.
 class AnyShape {
  public:
   template <typename Shape>
@@ -107,7 +111,7 @@ class AnyShape {
                   std::is_trivially_copyable<Shape>::value);
     ::new (static_cast<void*>(bytes_)) Shape(shape);
   }
-  // The type must be that of the last Set.
+  // REQUIRES: the type is that of the last Set.
   template <typename Shape>
   const Shape& As() const {
     return *std::launder(reinterpret_cast<const Shape*>(bytes_));
@@ -130,20 +134,21 @@ struct ParsedFilter {
 }  // namespace internal
 
 // A view over filter bytes, parsed once; the bytes must outlive it. Any bytes
-// are safe: those that are not a known filter answer "may match"; none or a
-// single byte hold no key, as in LevelDB. Thread-safe.
+// are safe: those that are not a known filter answer "may match". A filter of
+// no byte or of one holds no key, as in LevelDB. Thread-safe.
 class DELTABLOOM_EXPORT Filter {
  public:
   explicit Filter(std::string_view filter, Hash hash = Hash::kMurmurHash2);
 
-  // False only if `key` was not added.
+  // Returns false only if `key` was not added.
   bool MayMatch(std::string_view key) const {
     return parsed_.may_match(parsed_, key);
   }
 
-  // may_match[i] = MayMatch(keys[i]) for every i in [0, n). Memory accesses of
-  // several keys overlap: about twice as fast as single calls with classic and
-  // large filters, a little slower with local and compact ones of a few KiB.
+  // Sets may_match[i] to MayMatch(keys[i]) for every i in [0, n). The memory
+  // accesses of several keys overlap: with classic and large filters this takes
+  // about half the time of single calls, with local and compact ones of a few
+  // KiB a little more than single calls.
   void MayMatch(const std::string_view* keys, size_t n, bool* may_match) const;
 
  private:

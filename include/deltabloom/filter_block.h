@@ -16,7 +16,7 @@ namespace deltabloom {
 
 namespace internal {
 
-// The format: docs/format.md.
+// Sizes of the format in bytes, and its largest base_lg (docs/format.md).
 inline constexpr unsigned kMaxBaseLg = 63;
 inline constexpr uint64_t kFilterOffsetSize = 4;
 inline constexpr uint64_t kFilterBlockFooterSize = 5;  // array_offset, base_lg
@@ -45,18 +45,20 @@ class DELTABLOOM_EXPORT FilterBlockBuilder {
   FilterBlockBuilder(const FilterBlockBuilder&) = delete;
   FilterBlockBuilder& operator=(const FilterBlockBuilder&) = delete;
 
-  // The keys that follow are in the data block at `block_offset` in the file,
-  // which must not be smaller than in the previous call. May be called once
-  // more with the position after the last data block, as LevelDB does.
+  // Says that the keys that follow are in the data block at `block_offset` in
+  // the file, in bytes. REQUIRES: it is not smaller than in the previous call.
+  // May be called once more with the position after the last data block, as
+  // LevelDB does.
   void StartBlock(uint64_t block_offset);
 
-  // Keys may have any bytes; they are copied.
+  // Adds a copy of the key, which may have any bytes.
   void AddKey(std::string_view key);
 
-  // The filter block; valid as long as the builder. Empty after an error.
+  // Returns the filter block, which is valid as long as the builder. It is
+  // empty after an error.
   std::string_view Finish();
 
-  // Empty, or one line that says which call was wrong.
+  // Returns an empty string, or one line that says which call was wrong.
   const std::string& error() const { return error_; }
 
  private:
@@ -88,15 +90,16 @@ class DELTABLOOM_EXPORT FilterBlockReader {
   // name of the one that built the block.
   FilterBlockReader(const FilterPolicy* policy, std::string_view block);
 
-  // False only if no data block that starts in the window of `block_offset`
-  // holds the key.
+  // Returns false only if no data block that starts in the window of
+  // `block_offset` holds the key.
   bool KeyMayMatch(uint64_t block_offset, std::string_view key) const;
 
-  // Windows of the block, also those without keys; 0 for a malformed block.
+  // Returns the number of windows, those without keys included; 0 for a
+  // malformed block.
   uint64_t NumWindows() const { return num_windows_; }
 
-  // One line: "filter block, 3 windows of 2^11 bytes, 18 bytes of filters", or
-  // the reason why every key may match.
+  // Returns one line: "filter block, 3 windows of 2^11 bytes, 18 bytes of
+  // filters", or the reason why every key may match.
   std::string Describe() const;
 
  private:

@@ -18,28 +18,30 @@ class DELTABLOOM_EXPORT FilterPolicy {
  public:
   virtual ~FilterPolicy();
 
-  // Names the format, not the settings: policies that can read each other's
-  // filters share a name. Store it beside the filters and use them only with a
-  // policy of the same name; a wrong hash loses keys.
+  // Returns the name of the format, not of the settings: policies that can read
+  // each other's filters share a name. Store it beside the filters and use them
+  // only with a policy of the same name; a wrong hash loses keys.
   virtual const char* Name() const = 0;
 
   // *Appends* to *dst a filter of keys[0 .. n-1]. All of them count towards
-  // its size, duplicates too. May throw std::bad_alloc, with *dst enlarged.
+  // its size, duplicates too. May throw std::bad_alloc; *dst then may have more
+  // bytes than before.
   virtual void CreateFilter(const std::string_view* keys, size_t n,
                             std::string* dst) const = 0;
 
-  // True for every key that CreateFilter put into `filter`, and for any key if
-  // the bytes are not recognised. Filters of zero bytes or one hold no key.
+  // Returns true for every key that CreateFilter put into `filter`, and for any
+  // key if the bytes are not recognised. A filter of no byte or of one holds no
+  // key.
   virtual bool KeyMayMatch(std::string_view key,
                            std::string_view filter) const = 0;
 };
 
-// A policy of classic filters with MurmurHash2. bits_per_key: 10 gives about
-// 1 % false positives; legal are 0 to 1000. Null if it is out of range or NaN.
+// Returns a policy of classic filters with MurmurHash2. bits_per_key: 0 to
+// 1000; 10 gives about 1 % false positives. Returns null for other values.
 DELTABLOOM_EXPORT std::unique_ptr<const FilterPolicy> NewBloomFilterPolicy(
     double bits_per_key);
 
-// Returns a policy with any options. Null if options.Validate() is not empty.
+// Returns a policy with any options; null if options.Validate() is not empty.
 DELTABLOOM_EXPORT std::unique_ptr<const FilterPolicy> NewFilterPolicy(
     const FilterOptions& options);
 

@@ -49,9 +49,10 @@ struct KeyTransform {
   using Function = std::function<std::string_view(std::string_view key,
                                                   KeyScratch* scratch)>;
 
-  // 1 to 64 letters, digits, '_', '-' and '.'; not "none".
+  // The name: 1 to 64 letters, digits, '_', '-' and '.'; not "none".
   std::string name;
-  // 1 or more; another one for every change of the function's results.
+  // The version: 1 or more. Every change of the function's results needs a new
+  // one.
   uint32_t version = 1;
   Function function;
 };

@@ -22,13 +22,13 @@ namespace deltabloom {
 
 // Replaces leveldb::NewBloomFilterPolicy, with the same name and the same
 // filters, byte for byte. bits_per_key: 0 to 1000; 10 gives about 1 % false
-// positives. Null for other values.
+// positives. Returns null for other values.
 DELTABLOOM_EXPORT std::unique_ptr<const leveldb::FilterPolicy>
 NewLevelDBBloomFilterPolicy(double bits_per_key);
 
-// A policy with any options. With Hash::kLevelDB it is the one above. With
-// Hash::kMurmurHash2 it has a name of its own, and LevelDB ignores filters of
-// another name until compactions rewrite them. Null for invalid options.
+// Returns a policy with any options; null for invalid ones. With Hash::kLevelDB
+// it is the one above. With Hash::kMurmurHash2 it has a name of its own, and
+// LevelDB ignores filters of another name until compactions rewrite them.
 DELTABLOOM_EXPORT std::unique_ptr<const leveldb::FilterPolicy>
 NewLevelDBFilterPolicy(const FilterOptions& options);
 

@@ -24,11 +24,12 @@ struct DELTABLOOM_EXPORT RangeFilterOptions {
   // 4 on. A filter may take up to 160 bytes more.
   double bits_per_key = 16;
 
-  // Expected length of a range, in consecutive integers. If it is set, keys of
-  // one size that are numbers are stored as numbers: up to this length at most
-  // one in twenty empty ranges matches, as far as bits_per_key allows, except
-  // next to a key; 1 rejects as many ranges next to a key as possible. 0: the
-  // builder stores numbers or prefixes, whichever let fewer ranges match.
+  // Expected length of a range, in consecutive integers; for keys of one size
+  // that are numbers. 0: the builder stores numbers or prefixes, whichever let
+  // fewer ranges match. Otherwise it stores the numbers: of the empty ranges up
+  // to this length that are not next to a key at most one in twenty matches, as
+  // far as bits_per_key allows. 1 rejects as many ranges next to a key as
+  // possible.
   uint64_t range_length = 0;
 
   // The prefixes of keys that the filter holds, for example "8,'/'x3,'~'x1+4":
@@ -39,7 +40,8 @@ struct DELTABLOOM_EXPORT RangeFilterOptions {
   // which bits_per_key has no room is left out. Empty: the builder chooses.
   std::string range_prefixes;
 
-  // Empty, or one line: the invalid option, its value and the legal range.
+  // Returns an empty string, or one line: the invalid option, its value and the
+  // legal range.
   std::string Validate() const;
 };
 
@@ -62,13 +64,14 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   void AddSample(std::string_view lower, std::string_view upper,
                  double weight = 1);
 
-  // REQUIRES: key >= every key added since construction or the last Finish.
-  // Any bytes and any length, including none. Equal keys count once.
+  // Adds a key of any bytes and any length, including none. Equal keys count
+  // once. REQUIRES: key >= every key added since construction or the last
+  // Finish; otherwise Finish returns false.
   void AddKey(std::string_view key) noexcept;
 
-  // The temporary memory in bytes that Finish would need now, at most, without
-  // the filter: 26 bytes per key, and each key without the bytes that it shares
-  // with the one before.
+  // Returns the most temporary memory that Finish would need now, in bytes,
+  // without the filter: 26 bytes per key, and each key without the bytes that
+  // it shares with the one before.
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty. Returns false and
@@ -91,9 +94,9 @@ class DELTABLOOM_EXPORT RangeFilter {
   RangeFilter(RangeFilter&&) noexcept;
   RangeFilter& operator=(RangeFilter&&) noexcept;
 
-  // False only if lower < upper and no added key k has lower <= k < upper.
-  // Without `upper` the range has no end: false only if every key is below
-  // `lower`.
+  // Returns false only if lower < upper and no added key k has lower <= k <
+  // upper. Without `upper` the range has no end: the answer is false only if
+  // every key is below `lower`.
   bool MayMatch(std::string_view lower,
                 std::optional<std::string_view> upper) const;
 

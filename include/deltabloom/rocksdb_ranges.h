@@ -41,8 +41,9 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
   // A table may take fewer, if its filter needs no more.
   double bits_per_key = 8;
 
-  // The prefixes of keys that filters hold are chosen by samples: the ranges of
-  // some scans, which stay in memory. Off: by the keys alone.
+  // True: the prefixes of keys that filters hold are chosen by samples, which
+  // are the ranges of some scans with an upper bound, and stay in memory.
+  // False: they are chosen by the keys alone.
   bool learning = true;
 
   // "none", or the prefixes that filters hold, whatever is learned:
@@ -51,8 +52,8 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
 
   // The most bytes of one table's property. RocksDB reads it when it opens the
   // table and keeps it in memory until the table is closed, outside the block
-  // cache. A table with more keys gets fewer bits per key; none, if fewer than
-  // 2 are left. Legal: 1 or more.
+  // cache. A table with more keys gets fewer bits per key, and no filter if
+  // fewer than 2 are left. Legal: 1 or more.
   uint64_t max_table_bytes = uint64_t{16} << 20;
 
   // The most bytes of the properties of all tables of the column family, with
@@ -62,10 +63,10 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
   // first form of NewIterator asks for. Legal: 1 or more.
   uint64_t max_memory = kUnlimited;
 
-  // The most temporary memory for building the filter of one table; one that
-  // needs more gets none. 0: unlimited. A key takes some 26 bytes and those
-  // that it does not share with the key before, which are kept in steps of
-  // 64 KiB: with less than that no table gets a filter.
+  // The most temporary memory for building the filter of one table, in bytes. A
+  // table that needs more gets no filter. 0: no limit. A key takes some 26
+  // bytes and those that it does not share with the key before. The latter are
+  // kept in steps of 64 KiB, so with a smaller limit no table gets a filter.
   uint64_t max_build_bytes = 0;
 
   // "none", or a key transform (key_transform.h) that maps the order of the
@@ -74,14 +75,16 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
   // version that is registered.
   std::string key_transform = "none";
 
-  // Empty, or one line: the invalid option, its value and the legal range.
+  // Returns an empty string, or one line: the invalid option, its value and the
+  // legal range.
   std::string Validate() const;
 };
 
 // Counts what the scans of one RocksDBRanges did since it was made.
 struct DELTABLOOM_EXPORT RocksDBRangeStatistics {
-  // Iterators that were positioned at least once, those of empty ranges apart,
-  // and those of them that are known to have found no key.
+  // Iterators that were positioned at least once (those whose bounds leave no
+  // key are not counted), and those of them that are known to have found no
+  // key.
   uint64_t scans = 0;
   uint64_t empty_scans = 0;
   // Tables that RocksDB asked for, and those of them that were skipped.
@@ -89,9 +92,10 @@ struct DELTABLOOM_EXPORT RocksDBRangeStatistics {
   uint64_t tables_rejected = 0;
   // Tables that were let through in scans that found no key.
   uint64_t tables_passed_for_nothing = 0;
-  // Tables that were let through because they store no prefix that could reject
-  // the range, and because they have no filter, or one that cannot be used:
-  // damaged, of a later version, of another comparator or key transform.
+  // Tables that were let through because their filter holds no prefix that
+  // could reject the range; and those let through because they have no filter,
+  // or one that cannot be used: damaged, of a later version, of another
+  // comparator or key transform.
   uint64_t tables_without_cut = 0;
   uint64_t tables_without_filter = 0;
   // Scans that RocksDB allowed only without a table filter.
@@ -102,26 +106,27 @@ struct DELTABLOOM_EXPORT RocksDBRangeStatistics {
   uint64_t tables_built_without = 0;
   uint64_t bytes_built = 0;
 
-  // One JSON object, in one line.
+  // Returns one JSON object, in one line.
   std::string ToJson() const;
-  // The text exposition format of Prometheus, version 0.0.4. `family` becomes
-  // the label of that name.
+  // Returns the text exposition format of Prometheus, version 0.0.4. `family`
+  // becomes the label of that name.
   std::string ToPrometheus(std::string_view family = "default") const;
-  // Lines for people, each ending in '\n'.
+  // Returns lines for people, each ending in '\n'.
   std::string ToText() const;
 };
 
-// The range filters of one column family: what its tables get, what is learned,
-// and its scans. Thread-safe; iterators keep what they need of it.
+// The range filters of one column family: makes the filters of its tables,
+// learns from its scans, and makes the iterators of these. Thread-safe. Tables
+// and iterators keep what they need of it.
 class DELTABLOOM_EXPORT RocksDBRanges {
  public:
-  // Makes an iterator of RocksDB from read options, as `new` does. It must use
-  // all of these options, and the bounds among them above all.
+  // Returns an iterator of RocksDB that the caller owns. It must use all of
+  // these options, above all the bounds among them.
   using MakeIterator =
       std::function<rocksdb::Iterator*(const rocksdb::ReadOptions&)>;
 
-  // Null, with *error as in rocksdb.h, if an option is not legal or the loaded
-  // RocksDB library has another version.
+  // Returns null, with *error as in rocksdb.h, if an option is not legal or the
+  // loaded RocksDB library has another version.
   static std::shared_ptr<RocksDBRanges> New(
       const RocksDBRangeOptions& options = {}, std::string* error = nullptr);
 
@@ -131,21 +136,22 @@ class DELTABLOOM_EXPORT RocksDBRanges {
 
   // Adds the collector to table_properties_collector_factories, beside others.
   // It replaces one of Deltabloom that is there, as after loading an OPTIONS
-  // file. False without a change, with *error as in rocksdb.h, if the
-  // comparator orders keys neither as their bytes nor as key_transform says.
+  // file. Returns false without a change, with *error as in rocksdb.h, if the
+  // comparator is not bytewise and there is no key_transform.
   bool AddTo(rocksdb::ColumnFamilyOptions* family,
              std::string* error = nullptr);
 
-  // An iterator over the keys k with lower <= k < upper, all from `lower` on if
-  // there is no upper bound. Bounds are without timestamp. It is what
+  // Returns an iterator over the keys k with lower <= k < upper; without
+  // `upper` over all from `lower` on. Bounds are without timestamp. It is what
   // db->NewIterator(options, family) returns, with these and the bounds of
   // `options` as its bounds, less the tables that can be skipped; options'
   // table_filter, if set, is asked first. It owns copies of the bounds.
   //
-  // All of rocksdb::Iterator works in both directions, Refresh included, but
-  // not Prepare (MultiScan): make an iterator for each range. Before its first
-  // move from the end (SeekToLast, SeekForPrev) it looks from the front whether
-  // there is any key. RocksDB refuses table filters in some configurations
+  // All of rocksdb::Iterator works in both directions, Refresh included, except
+  // Prepare (MultiScan), which does nothing: make an iterator for each range.
+  // Before SeekToLast and SeekForPrev it looks from the front whether there is
+  // any key, unless it has found one or `options` have prefix_same_as_start or
+  // tailing. RocksDB refuses table filters in some configurations
   // (min_tombstones_for_range_conversion); then nothing is skipped, which is
   // counted and, once, written to the LOG.
   //
@@ -168,6 +174,8 @@ class DELTABLOOM_EXPORT RocksDBRanges {
   // `make` makes: one of a transaction, of a WriteBatchWithIndex, or of
   // anything else that takes ReadOptions. Returns null if `make` does. Keys are
   // ordered by the comparator that AddTo got, or bytewise without AddTo.
+  // max_memory does not follow the number of keys, and a refused table filter
+  // is counted only.
   std::unique_ptr<rocksdb::Iterator> NewIterator(
       const MakeIterator& make, const rocksdb::ReadOptions& options,
       std::string_view lower, std::optional<std::string_view> upper);

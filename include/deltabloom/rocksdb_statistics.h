@@ -17,11 +17,12 @@ class FilterPolicy;
 
 namespace deltabloom {
 
-// Filters of one layout whose tables were written for one level; a partition of
-// a partitioned filter counts as a filter. Counters start at the last reset.
+// The figures of the filters of one layout whose tables were written for one
+// level. A partition of a partitioned filter counts as a filter. Counters start
+// at the last reset.
 struct DELTABLOOM_EXPORT RocksDBFilterRow {
-  // The level that the table was written for, which may since have been moved
-  // down as it is; -1: not known (SstFileWriter, RocksDB's own filters).
+  // The level that the tables were written for; they may have been moved down
+  // since, as they are. -1: not known (SstFileWriter, RocksDB's own filters).
   int level = -1;
 
   // "classic", "local", "compact"; or one of
@@ -37,8 +38,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   uint64_t bytes_built = 0;
   uint64_t keys_built = 0;
 
-  // Filters that RocksDB read from their tables, and their bytes: with the
-  // table, or whenever a lookup does not find them in the block cache.
+  // Filters that RocksDB read from their tables, and their bytes. It reads a
+  // filter with its table, or whenever a lookup does not find it in the block
+  // cache.
   uint64_t filters_loaded = 0;
   uint64_t bytes_loaded = 0;
 
@@ -48,8 +50,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   uint64_t negatives = 0;
 
   // The lookups answered "may match" that are expected to be of absent keys:
-  // the sum over the filters of negatives * p / (1 - p), with p the rate of
-  // each. The standard deviation is about its square root.
+  // the sum over the filters of negatives * p / (1 - p), where p is the rate of
+  // the filter, as a share of 1 - p of the absent keys are negatives. Its
+  // standard deviation is about its square root.
   double expected_false_positives = 0;
 
   // False for "always" and "rocksdb", whose rates are not known:
@@ -64,31 +67,32 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   uint64_t bytes_open = 0;
   uint64_t keys_open = 0;
 
-  // expected / (expected + negatives): the rate for absent keys. 0 without
-  // negatives.
+  // Returns expected_false_positives / (expected_false_positives + negatives),
+  // the rate for absent keys; 0 without negatives.
   double FalsePositiveRate() const;
-  // Bits per key of the open filters. 0 if no keys are known.
+  // Returns the bits per key of the open filters; 0 if no keys are known.
   double BitsPerKey() const;
 };
 
 struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
-  // Time that the counters cover.
+  // The time that the counters cover, since the last reset.
   double seconds = 0;
-  // Ordered by level, the unknown one last, then by layout.
+  // The rows, ordered by level, the unknown one last, then by layout.
   std::vector<RocksDBFilterRow> rows;
 
-  // The sum of all rows; level -1, layout "". rate_known if it is for any row.
+  // Returns the sum of all rows, with level -1 and layout "". Its rate_known is
+  // true if that of any row is.
   RocksDBFilterRow Total() const;
 
-  // Changes that would save reads, one line each: "level 6, compact: 4.1 bits
-  // per key; 9.6 would save 120 reads per second". Empty if there are too few
-  // lookups to tell. docs/guide.md has the rule.
+  // Returns changes that would save reads, one line each: "level 6,
+  // compact: 4.1 bits per key; 9.6 would save 120 reads per second". It is
+  // empty if there are too few lookups to tell. docs/guide.md has the rule.
   std::vector<std::string> Advice() const;
-  // One JSON object, in one line.
+  // Returns one JSON object, in one line.
   std::string ToJson() const;
-  // The text exposition format of Prometheus, version 0.0.4.
+  // Returns the text exposition format of Prometheus, version 0.0.4.
   std::string ToPrometheus() const;
-  // A table for people, with the advice below it. Lines end in '\n'.
+  // Returns a table for people, with the advice below it. Lines end in '\n'.
   std::string ToText() const;
 };
 
@@ -99,7 +103,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
 DELTABLOOM_EXPORT bool GetRocksDBFilterStatistics(
     const rocksdb::FilterPolicy& policy, RocksDBFilterStatistics* statistics);
 
-// The sum over all policies of this process, including destroyed ones.
+// Returns the sum over all policies of this process, destroyed ones included.
 DELTABLOOM_EXPORT RocksDBFilterStatistics GetRocksDBFilterStatistics();
 
 // Sets the counters to 0: those of one policy (false as above), or the sum of
