@@ -21,7 +21,8 @@ struct DELTABLOOM_EXPORT ConcurrentFilterOptions {
   // to less than 1. With 0.01, a million keys take 1.24 MB.
   double false_positive_rate = 0.01;
 
-  // Empty, or one line: the invalid option, its value and the legal range.
+  // Returns an empty string, or one line: the invalid option, its value and the
+  // legal range.
   std::string Validate() const;
 };
 
@@ -36,32 +37,35 @@ class DELTABLOOM_EXPORT ConcurrentFilter {
   ConcurrentFilter(const ConcurrentFilter&) = delete;
   ConcurrentFilter& operator=(const ConcurrentFilter&) = delete;
 
-  // True if the key changed the filter, so it was not added before. (A new key
-  // that changes nothing was a false positive.) Of several threads that add the
-  // same key at once, more than one may get true.
+  // Adds a key. Returns true if that changed the filter, so the key was not
+  // added before; a new key that changes nothing was a false positive. Of
+  // several threads that add the same key at once, more than one may get true.
   bool Add(std::string_view key);
 
-  // False only if `key` was not added.
+  // Returns false only if `key` was not added.
   bool MayMatch(std::string_view key) const;
 
-  // Calls of Add, duplicates too. During concurrent Adds, the counts and rates
-  // below lie between those before and those after them.
+  // Returns the number of calls of Add, duplicates included. During concurrent
+  // Adds this count, and the counts and rates below, lie between those before
+  // and those after them.
   uint64_t KeysAdded() const;
 
-  // The number of different keys, from the bits that are set: within 2 % with a
-  // thousand keys, closer with more, up to the capacity. UINT64_MAX if every
-  // bit is set. Reads the whole filter, as FalsePositiveRate() does: about 50
-  // us per MiB.
+  // Returns the number of different keys, estimated from the bits that are set:
+  // within 2 % with a thousand keys, closer with more, up to the capacity. It
+  // is UINT64_MAX if every bit is set. Reads the whole filter, as
+  // FalsePositiveRate() does, which takes about 50 us per MiB.
   uint64_t DistinctKeysEstimate() const;
 
   // Returns whether the filter holds more keys than it was made for; duplicates
   // count.
   bool IsOverfull() const;
 
-  // The average rate of filters of this size with as many bits set; that of one
-  // filter varies, by a twentieth with a thousand keys at 0.01.
+  // Returns the average rate of filters of this size with as many bits set.
+  // That of a single filter differs from it, by a twentieth with a thousand
+  // keys at 0.01.
   double FalsePositiveRate() const;
 
+  // Returns the number of bits and of probes.
   BloomSize Size() const;
 
   // Appends Size().bits / 8 + 1 raw bytes, a filter of layout local for Filter

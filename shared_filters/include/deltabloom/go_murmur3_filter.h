@@ -1,6 +1,6 @@
-// The filter that Go services keep in Redis bitmaps, in memory: the offsets of
-// go-zero's core/bloom and its relatives (scheme go-murmur3,
-// docs/format.md).
+// The filter that Go services keep in Redis bitmaps, in memory. Its offsets are
+// those of go-zero's core/bloom and its relatives (scheme go-murmur3 in
+// shared_filters/docs/format.md).
 #ifndef DELTABLOOM_GO_MURMUR3_FILTER_H_
 #define DELTABLOOM_GO_MURMUR3_FILTER_H_
 
@@ -13,15 +13,18 @@
 
 namespace deltabloom {
 
-// go-zero's number of probes; at 20 bits per key its rate is 7 in 100,000.
+// The number of probes of go-zero. At 20 bits per key the rate is 7 in 100,000.
 inline constexpr uint32_t kGoZeroProbes = 14;
 
 struct DELTABLOOM_EXPORT GoMurmur3FilterOptions {
-  // Both must be those of every other program that uses the bits.
-  uint64_t bits = 0;                // at least 1
-  uint32_t probes = kGoZeroProbes;  // 1 to 256: their numbers are one byte
+  // The size of the filter and the probes of a key. Both must be those of every
+  // other program that uses the bits.
+  uint64_t bits = 0;  // Legal: 1 or more.
+  uint32_t probes =
+      kGoZeroProbes;  // Legal: 1 to 256; their numbers are a byte.
 
-  // Empty, or one line: the invalid option, its value and the legal range.
+  // Returns an empty string, or one line: the invalid option, its value and the
+  // legal range.
   std::string Validate() const;
 };
 
@@ -36,26 +39,29 @@ class DELTABLOOM_EXPORT GoMurmur3Filter {
   GoMurmur3Filter(const GoMurmur3Filter&) = delete;
   GoMurmur3Filter& operator=(const GoMurmur3Filter&) = delete;
 
-  // True if the key changed the filter, so it was not added before. Of several
-  // threads that add the same key at once, more than one may get true.
+  // Adds a key. Returns true if that changed the filter, so the key was not
+  // added before. Of several threads that add the same key at once, more than
+  // one may get true.
   bool Add(std::string_view key);
 
-  // False only if `key` was not added.
+  // Returns false only if `key` was not added.
   bool MayMatch(std::string_view key) const;
+
+  // Returns the number of bits that are set.
   uint64_t SetBits() const;
 
-  // The probability that a key which was not added may match:
+  // Returns the probability that a key which was not added may match:
   // (set bits / bits)^probes.
   double FalsePositiveRate() const;
 
-  // Appends the bits as a Redis string holds them: bit i is the bit 0x80 >> i %
-  // 8 of byte i / 8. (bits + 7) / 8 bytes.
+  // Appends the bits as a Redis string holds them, in (bits + 7) / 8 bytes: bit
+  // i is the bit 0x80 >> i % 8 of byte i / 8.
   void AppendBitmap(std::string* dst) const;
 
   // Sets all bits that are set in a Redis string of any length; the one at
-  // offset `bits`, the marker, is ignored. Returns an empty text, or one line,
-  // without a change, if a later bit is set: the bitmap is that of a larger
-  // filter.
+  // offset `bits`, the marker, is ignored. Returns an empty string; or, without
+  // a change, one line if a later bit is set, as the bitmap is that of a larger
+  // filter then.
   std::string MergeBitmap(std::string_view bitmap);
 
   uint64_t Bits() const;

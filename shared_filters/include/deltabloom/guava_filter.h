@@ -1,6 +1,6 @@
 // Guava's BloomFilter (com.google.common.hash), bit for bit: filters that a
 // Java service writes are read here, and the reverse.
-// docs/format.md defines the bytes and the offsets. A filter
+// shared_filters/docs/format.md defines the bytes and the offsets. A filter
 // does not know which funnel (below) its keys went through: it must be the same
 // one in every language.
 #ifndef DELTABLOOM_GUAVA_FILTER_H_
@@ -22,7 +22,7 @@ enum class GuavaStrategy : uint8_t {
   kMurmur128Mitz64 = 1,
 };
 
-// "MURMUR128_MITZ_32", "MURMUR128_MITZ_64"; null for a value that is neither.
+// Returns "MURMUR128_MITZ_32" or "MURMUR128_MITZ_64"; null for any other value.
 DELTABLOOM_EXPORT const char* GuavaStrategyName(GuavaStrategy strategy);
 
 // How Guava arrives at the number of hash functions k. Readers take k from the
@@ -36,31 +36,32 @@ struct DELTABLOOM_EXPORT GuavaFilterOptions {
   // Keys that the filter is made for; 0 counts as 1, as in Guava.
   uint64_t expected_insertions = 0;
 
-  // The rate with that many keys, in theory. Above 0, below 1.
+  // The rate with that many keys, in theory. Legal: above 0, below 1.
   double false_positive_rate = 0.03;
 
   GuavaStrategy strategy = GuavaStrategy::kMurmur128Mitz64;
   GuavaProbeRule probe_rule = GuavaProbeRule::kFromSize;
 
-  // Empty, or one line: the invalid option, its value and the legal range. As
-  // in Guava, filters of 0 bits, of 2^31 words of 64 bits or more, and of more
-  // than 255 hash functions are invalid.
+  // Returns an empty string, or one line: the invalid option, its value and the
+  // legal range. As in Guava, filters of 0 bits, of 2^31 words of 64 bits or
+  // more, and of more than 255 hash functions are invalid.
   std::string Validate() const;
 };
 
-// Guava's methods. Thread-safe without locks: a key is found by every
-// MightContain that happens after its Put, in the sense of the C++ memory
-// model. AppendTo and FromBytes may throw std::bad_alloc; otherwise only those
-// throw that say so.
+// A filter with Guava's methods. Thread-safe without locks: a key is found by
+// every MightContain that happens after its Put, in the sense of the C++ memory
+// model. AppendTo and FromBytes may throw std::bad_alloc; of the others only
+// those throw that say so.
 class DELTABLOOM_EXPORT GuavaFilter {
  public:
-  // BloomFilter.create. Throws std::invalid_argument with the text of
-  // Validate(), or std::bad_alloc.
+  // Does what BloomFilter.create does. Throws std::invalid_argument with the
+  // text of Validate(), or std::bad_alloc.
   explicit GuavaFilter(const GuavaFilterOptions& options);
 
-  // BloomFilter.readFrom: the filter in `bytes`, which are copied and must end
-  // where it ends. Null if they are no filter; *error, if given, then says why
-  // in one line. Allocates nothing before the sizes agree.
+  // Does what BloomFilter.readFrom does: returns the filter in `bytes`, which
+  // are copied and must end where it ends. Returns null if they are no filter;
+  // *error, if given, then says why in one line. Allocates nothing before the
+  // sizes agree.
   static std::unique_ptr<GuavaFilter> FromBytes(std::string_view bytes,
                                                 std::string* error = nullptr);
 
@@ -68,17 +69,19 @@ class DELTABLOOM_EXPORT GuavaFilter {
   GuavaFilter(const GuavaFilter&) = delete;
   GuavaFilter& operator=(const GuavaFilter&) = delete;
 
-  // True if the key changed the filter, so it was not put before. Of several
-  // threads that put the same key at once, more than one may get true.
+  // Puts a key. Returns true if that changed the filter, so the key was not put
+  // before. Of several threads that put the same key at once, more than one may
+  // get true.
   bool Put(std::string_view key);
 
-  // False only if `key` was not put.
+  // Returns false only if `key` was not put.
   bool MightContain(std::string_view key) const;
 
-  // Estimated from the bits that are set. UINT64_MAX if all are (Guava throws).
+  // Returns the number of keys, estimated from the bits that are set;
+  // UINT64_MAX if all are, where Guava throws.
   uint64_t ApproximateElementCount() const;
 
-  // The probability that a key which was not put may match:
+  // Returns the probability that a key which was not put may match:
   // (set bits / bits)^k.
   double ExpectedFpp() const;
 
@@ -90,8 +93,9 @@ class DELTABLOOM_EXPORT GuavaFilter {
   // which says what differs, if they are not compatible.
   void PutAll(const GuavaFilter& other);
 
-  // BloomFilter.writeTo: appends 6 + Bits() / 8 bytes. They hold every key
-  // whose Put happened before; keys of concurrent Puts may be missing.
+  // Does what BloomFilter.writeTo does: appends 6 + Bits() / 8 bytes. They hold
+  // every key whose Put happened before; keys of concurrent Puts may be
+  // missing.
   void AppendTo(std::string* dst) const;
 
   uint64_t Bits() const;           // a multiple of 64
@@ -105,8 +109,9 @@ class DELTABLOOM_EXPORT GuavaFilter {
   std::unique_ptr<Rep> rep_;
 };
 
-// --- What Guava's funnels (com.google.common.hash.Funnels) give to the hash.
-// byteArrayFunnel() and, for UTF-8, stringFunnel(UTF_8) give the key itself.
+// --- Funnels: each function returns what a funnel of Guava
+// (com.google.common.hash.Funnels) gives to the hash. byteArrayFunnel() and,
+// for UTF-8, stringFunnel(UTF_8) give the key itself and have no function.
 
 // integerFunnel(): 4 bytes, little-endian.
 DELTABLOOM_EXPORT std::string GuavaIntegerFunnel(int32_t value);
@@ -118,9 +123,9 @@ DELTABLOOM_EXPORT std::string GuavaStringFunnel(std::u16string_view text);
 DELTABLOOM_EXPORT std::string GuavaUnencodedCharsFunnel(
     std::u16string_view text);
 
-// UTF-16 as Java decodes it (new String(bytes, UTF_8)): each byte sequence that
-// is not UTF-8 becomes U+FFFD, split as Java splits them. With it the text of a
-// UTF-8 file goes through GuavaUnencodedCharsFunnel.
+// Returns UTF-16 as Java decodes it (new String(bytes, UTF_8)): each byte
+// sequence that is not UTF-8 becomes U+FFFD, split as Java splits them. With it
+// the text of a UTF-8 file can go through GuavaUnencodedCharsFunnel.
 DELTABLOOM_EXPORT std::u16string JavaUtf16(std::string_view utf8);
 
 }  // namespace deltabloom

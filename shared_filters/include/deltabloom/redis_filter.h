@@ -43,10 +43,11 @@ enum class RedisError : uint8_t {
   kUnverified,       // the server may lack acknowledged keys: see Confirm
 };
 
-// "timeout", "wrong type", ...
+// Returns the name of the error in words: "timeout", "wrong type".
 DELTABLOOM_EXPORT const char* RedisErrorName(RedisError error);
 
-// The message is one line, with host, port and key but never a password.
+// The result of a call. The message is one line, with host, port and key but
+// never a password.
 struct DELTABLOOM_EXPORT RedisStatus {
   RedisError error = RedisError::kNone;
   std::string message;
@@ -80,7 +81,8 @@ class RedisConnection {
                           std::vector<RedisReply>* replies) = 0;
 };
 
-// Takes ownership of a hiredis context that is connected (with TLS, say).
+// Returns a connection that owns a hiredis context, which must be connected
+// (with TLS, say).
 DELTABLOOM_EXPORT std::unique_ptr<RedisConnection> RedisConnectionOf(
     redisContext* context);
 
@@ -89,8 +91,8 @@ struct DELTABLOOM_EXPORT RedisOptions {
   uint16_t port = 6379;
   std::string unix_socket;  // a path: used instead of host and port
 
-  // A Redis Cluster of which host and port are one node, and `more_nodes`
-  // ("host:port") others to ask if that one is away.
+  // True: the server is a node of a Redis Cluster. `more_nodes` ("host:port")
+  // are others to ask if that one is away.
   bool cluster = false;
   std::vector<std::string> more_nodes;
 
@@ -107,7 +109,8 @@ struct DELTABLOOM_EXPORT RedisOptions {
       connect;
 
   std::chrono::milliseconds connect_timeout{1000};
-  // For one call from end to end: retries, redirections and batches included.
+  // The time of one call from end to end, with retries, redirections and
+  // batches.
   std::chrono::milliseconds command_timeout{1000};
 
   // After this many failures of a server in a row calls fail at once for
@@ -115,13 +118,13 @@ struct DELTABLOOM_EXPORT RedisOptions {
   uint32_t circuit_failures = 5;
   std::chrono::milliseconds circuit_open_for{1000};
 
-  // Empty, or one line that says what is wrong.
+  // Returns an empty string, or one line that says what is wrong.
   std::string Validate() const;
 };
 
 struct DELTABLOOM_EXPORT RedisFilterOptions {
-  // The key of the bitmap. 1 to 1024 bytes; '}' only as the end of a hash tag,
-  // and more than a hash tag.
+  // The key of the bitmap. Legal: 1 to 1024 bytes, with '}' only as the end of
+  // a hash tag, and not a hash tag alone.
   std::string name;
 
   // Which bits belong to a key:
@@ -132,45 +135,50 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   //   php-named-hashes  string hashes with PHP's arithmetic, over 2^32 bits
   std::string scheme = "local";
 
-  // The size: either for this many keys at this rate, by the formulas of the
-  // scheme (local and go-murmur3: the rate is kept) ...
+  // The size is given in one of two ways. Either for this many keys at this
+  // rate, by the formulas of the scheme (docs/format.md, "Bitmaps in Redis");
+  // with local and go-murmur3 the filter then has at most this rate.
   uint64_t expected_keys = 0;
   double false_positive_rate = 0.01;
-  // ... or as it is. Bits: local a multiple of 512, at most 2^48; guava-helper
-  // at most 2^31 - 1; go-murmur3 at most 2^32 - 1; php-named-hashes always
-  // 2^32. Probes: local 1 to 8, others 1 to 255.
+  // Or as numbers. Legal bits: a multiple of 512 up to 2^48 for local, up to
+  // 2^31 - 1 for guava-helper, up to 2^32 - 1 for go-murmur3, 2^32 for
+  // php-named-hashes. Legal probes: 1 to 8 for local, 1 to 255 for others.
   uint64_t bits = 0;
   uint32_t probes = 0;
 
-  // guava-helper: the funnel puts the string twice.
+  // guava-helper: true if the funnel of the other programs puts the string
+  // twice.
   bool doubled_string = false;
 
-  // php-named-hashes: of JS, PJW, ELF, BKDR, SDBM, DJB, DEK, FNV. Empty: BKDR,
-  // SDBM, JS.
+  // php-named-hashes: the names of its hashes, of JS, PJW, ELF, BKDR, SDBM,
+  // DJB, DEK and FNV. Empty: BKDR, SDBM, JS.
   std::vector<std::string> hashes;
 
   // The filter expires this long after its creation. 0: never.
   std::chrono::milliseconds expire_after{0};
 
-  // For keys that exist already: until the first rebuild has finished, checks
-  // answer "may match" with kMissing, and adds fail.
+  // True for keys that exist already: until the first rebuild has finished,
+  // checks answer "may match" with kMissing, and adds fail.
   bool filled_by_rebuild = false;
 
-  // Every program that writes the bitmap uses Deltabloom, or the protocol of
-  // its adds. Else a rebuild keeps all bits that are set, unless the other
-  // writers are stopped. Scheme local: as if true.
+  // True if every program that writes the bitmap uses Deltabloom, or the
+  // protocol of its adds. If false, a rebuild keeps all bits that are set,
+  // unless the other writers are stopped. Scheme local is treated as if it were
+  // true.
   bool own_writers_only = false;
 
-  // A restart loses no key, so it needs no Confirm: the server has appendonly
-  // yes, appendfsync always, and rename-command PSYNC "" and SYNC "", so that
-  // no replica can copy it. Create fails if replicas can, or without AOF.
+  // True if a restart loses no key and so needs no Confirm: the server has
+  // appendonly yes, appendfsync always, and rename-command PSYNC "" and SYNC
+  // "", so that no replica can copy it. Create fails if replicas can, or
+  // without AOF.
   bool durable = false;
 
-  // local: a larger filter is cut into shards of this size, a multiple of 64,
-  // at most 512 MiB. All shards are in one slot.
+  // local: a larger filter is cut into shards of this many bytes. Legal: a
+  // multiple of 64, up to 512 MiB. All shards are in one slot.
   uint64_t shard_bytes = uint64_t{512} << 20;
 
-  // Empty, or one line: the invalid option, its value and the legal range.
+  // Returns an empty string, or one line: the invalid option, its value and the
+  // legal range.
   std::string Validate() const;
 };
 
@@ -185,8 +193,8 @@ struct DELTABLOOM_EXPORT RedisFilterInfo {
   bool adopted = false;
   bool own_writers_only = false;
   bool durable = false;
-  // This server has every acknowledged key; else `unverified` says why that is
-  // not known. Never true for an adopted bitmap.
+  // True if this server is known to have every acknowledged key; otherwise
+  // `unverified` says why that is not known. Never true for an adopted bitmap.
   bool verified = false;
   std::string unverified;
   uint32_t shards = 1;
@@ -216,20 +224,21 @@ struct DELTABLOOM_EXPORT RedisFilterStatistics {
 };
 
 struct DELTABLOOM_EXPORT RedisRebuildOptions {
-  // No program without Deltabloom writes to the bitmap during the rebuild. Only
-  // then a bitmap that is adopted, or was created without own_writers_only, is
-  // replaced; else the keys are added to it.
+  // True if no program without Deltabloom writes to the bitmap during the
+  // rebuild. Only then a bitmap that is adopted, or was created without
+  // own_writers_only, is replaced; otherwise the keys are added to it.
   bool writers_stopped = false;
-  // Adds the keys to those of the filter: a faster Add for many keys.
+  // True: the keys are added to those of the filter, as by Add, but faster.
   bool keep_keys = false;
 
-  // How long StartRebuild waits once writers fill both bitmaps: longer than a
-  // writer takes from Add until the rebuild can read the key at its source.
+  // How long StartRebuild waits once writers fill both bitmaps. It must be
+  // longer than a writer takes from Add until the rebuild can read the key at
+  // its source.
   std::chrono::milliseconds settle{0};
 
   // How long the temporary bitmap outlives a dead builder.
   std::chrono::milliseconds lease{60000};
-  // Start although another rebuild seems to run; that one will fail.
+  // True: start although another rebuild seems to run; that one will fail.
   bool take_over = false;
 
   // Called by Finish with the bytes of the bitmap that are done, and all of
@@ -249,24 +258,27 @@ struct DELTABLOOM_EXPORT RedisRebuildResult {
   std::chrono::milliseconds upload_time{0};
 };
 
-// One rebuild: Add* Finish. Collects a bitmap in memory and replaces the live
-// one by it; destroyed before Finish, it changes nothing. Not thread-safe.
+// One rebuild. It collects a bitmap in memory and replaces the live one by it.
+// The calls must match
+//      (Add | AddBits)* Finish
+// If it is destroyed before Finish, it changes nothing. Not thread-safe.
 class DELTABLOOM_EXPORT RedisRebuild {
  public:
   ~RedisRebuild();
   RedisRebuild(const RedisRebuild&) = delete;
   RedisRebuild& operator=(const RedisRebuild&) = delete;
 
-  // True if no Add or AddBits before had set all bits of the key. Finish
-  // reports errors of Redis.
+  // Adds a key. Returns true if no Add or AddBits before had set all bits of
+  // it. Errors of Redis are returned by Finish.
   bool Add(std::string_view key);
 
-  // Sets all bits that are set in `bits`: info.bits / 8 bytes, rounded up, bit
-  // p being bit p % 8 of byte p / 8. False if the size is another.
+  // Sets all bits that are set in `bits`, which has RedisFilterInfo::bits / 8
+  // bytes, rounded up; bit p is bit p % 8 of byte p / 8. Returns false if it
+  // has another size.
   bool AddBits(std::string_view bits);
 
   // Uploads, verifies and renames. After a failure the live bitmap is
-  // unchanged; of a filter in shards each shard is either old or new.
+  // unchanged; of a filter in shards each shard is either old or new. Returns
   // kUnverified if Redis restarted or failed over since the start: rebuild
   // again. Each shard may take 10 s or command_timeout, whichever is longer.
   RedisStatus Finish(RedisRebuildResult* result = nullptr);
@@ -309,8 +321,8 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisFilter(const RedisFilter&) = delete;
   RedisFilter& operator=(const RedisFilter&) = delete;
 
-  // False only if the key was not added: every failure means "may match" and is
-  // counted. One round trip.
+  // Returns false only if the key was not added: every failure means "may
+  // match" and is counted. Takes one round trip.
   bool MayMatch(std::string_view key) {
     bool may_match = true;
     MayMatch(&key, 1, &may_match);
@@ -318,15 +330,16 @@ class DELTABLOOM_EXPORT RedisFilter {
   }
   void MayMatch(const std::string_view* keys, size_t n, bool* may_match);
 
-  // Does what MayMatch does, but returns the failure. *may_match is true then.
+  // Does what MayMatch does, but returns the failure, with *may_match true.
   RedisStatus Check(std::string_view key, bool* may_match) {
     return Check(&key, 1, may_match);
   }
   RedisStatus Check(const std::string_view* keys, size_t n, bool* may_match);
 
-  // OK: the bits are set, also in the bitmap of a running rebuild. After an
-  // error they may be set. *is_new is true if some bit was clear before the
-  // last try: a cluster may need several. One round trip.
+  // Adds keys. After OK their bits are set, also in the bitmap of a running
+  // rebuild; after an error they may be set. *is_new[i] is true if some bit of
+  // keys[i] was clear before the last try; a cluster may need several. Takes
+  // one round trip.
   RedisStatus Add(std::string_view key, bool* is_new = nullptr) {
     return Add(&key, 1, is_new);
   }
@@ -336,17 +349,20 @@ class DELTABLOOM_EXPORT RedisFilter {
   // Returns kMissing if the bits are lost; *info then lacks only the contents.
   RedisStatus Info(RedisFilterInfo* info);
 
-  // Deletes every key of the filter. OK if there was none.
+  // Deletes every key of the filter in Redis. Returns OK if there was none.
   RedisStatus Delete();
 
+  // Starts a rebuild, in which other programs go on adding to the filter.
+  // Returns kBusy if another one runs.
   RedisStatus StartRebuild(const RedisRebuildOptions& options,
                            std::unique_ptr<RedisRebuild>* rebuild);
 
-  // After a restart or a failover of Redis, which may lose acknowledged keys,
-  // checks answer "may match" with kUnverified. Call this if none is lost (a
-  // planned restart), or rebuild. First make sure that no client can reach a
-  // former master that still runs as one: it lacks keys that are added here. A
-  // `durable` filter loses that property on a server that replicas can copy.
+  // Declares that this server has every acknowledged key. After a restart or a
+  // failover of Redis, which may lose such keys, checks answer "may match" with
+  // kUnverified. Call this if none is lost (a planned restart), or rebuild.
+  // First make sure that no client can reach the old master: it lacks newer
+  // keys. A `durable` filter loses that property on a server that replicas can
+  // copy.
   RedisStatus Confirm();
 
   // Sends every user of this filter, this object included, to the filter
