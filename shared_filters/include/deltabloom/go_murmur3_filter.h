@@ -17,11 +17,13 @@ namespace deltabloom {
 inline constexpr uint32_t kGoZeroProbes = 14;
 
 struct DELTABLOOM_EXPORT GoMurmur3FilterOptions {
-  // The size of the filter and the probes of a key. Both must be those of every
-  // other program that uses the bits.
-  uint64_t bits = 0;  // Legal: 1 or more.
-  uint32_t probes =
-      kGoZeroProbes;  // Legal: 1 to 256; their numbers are a byte.
+  // The number of bits of the filter: 1 or more. It must be that of every other
+  // program that uses the bits, and so must be the probes.
+  uint64_t bits = 0;
+
+  // The number of probes of a key: 1 to 256, as the number of a probe is one
+  // byte.
+  uint32_t probes = kGoZeroProbes;
 
   // Returns an empty string, or one line: the invalid option, its value and the
   // legal range.

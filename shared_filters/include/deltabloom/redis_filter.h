@@ -353,7 +353,7 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisStatus Delete();
 
   // Starts a rebuild, in which other programs go on adding to the filter.
-  // Returns kBusy if another one runs.
+  // Returns kBusy if another one runs, unless options.take_over is true.
   RedisStatus StartRebuild(const RedisRebuildOptions& options,
                            std::unique_ptr<RedisRebuild>* rebuild);
 
