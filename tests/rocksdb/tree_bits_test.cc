@@ -363,22 +363,84 @@ TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
   EXPECT_TRUE(bits >= 10 && bits <= 1000) << bits;
 }
 
-// The example of docs/design.md: what each table gets, full upper levels or
-// not, and which average that makes.
-TEST(TreeBitsTest, TheFullTreeIsPlanned) {
+// The example of docs/design.md: compact, 10 bits per key, T = 10, dynamic
+// level sizes, a base level of at most 16,000 keys, 4 files of level 0 start a
+// compaction, flushes of 10,000 keys, and a last run of 1,600,000 keys.
+class DesignExampleTest : public ::testing::Test {
+ protected:
+  // The tree has a table of 1,600,000 keys in level 6, and `upper` besides.
+  static TreeBits ExampleTree(const std::string& bits_of_last_run,
+                              const std::string& upper = "") {
+    TreeBits tree = TreeOf("6:1600000@" + bits_of_last_run + "<last " + upper);
+    tree.SetLimits(kLimits);
+    tree.ExpectFlush(10'000);
+    return tree;
+  }
+
+  static constexpr TreeLimits kLimits = {4, 16'000, 10, true};
+};
+
+TEST_F(DesignExampleTest, LevelFourIsTheBaseLevel) {
+  const FullTree plan =
+      PlanFullTree({{6, {1, 1'600'000}}}, kLimits, /*flush_keys=*/10'000);
+  std::ostringstream text;
+  for (const auto& [level, of] : plan.levels) {
+    text << level << ":" << of.runs << "x" << of.KeysOfOne() << " ";
+  }
+  EXPECT_EQ(text.str(), "0:2x10000 4:1x16000 5:1x160000 6:1x1.6e+06 ");
+}
+
+// The table of the example. Full upper levels change none of its numbers.
+TEST_F(DesignExampleTest, BitsDoNotDependOnHowFullUpperLevelsAre) {
   for (const char* const upper :
-       {"", "4:20000@12<4 5:100000@12<5",
+       {"", "4:16000@16.2<4 5:20000@12.9<5", "4:16000@16.2<4 5:160000@12.9<5",
         "0:10000@10<0 0:10000@10<0 4:40000@12<4 5:160000@12<5"}) {
     SCOPED_TRACE(upper);
-    TreeBits tree = TreeOf(std::string("6:1600000@9.5<last ") + upper);
-    tree.SetLimits({4, 16'000, 10, true});
-    tree.ExpectFlush(10'000);
-    tree.SetAverage(10, BitsGoal::kAverage);
-    EXPECT_NEAR(BitsOf(tree), 16.95, 0.01);
-    EXPECT_NEAR(BitsOf(tree, TableAt(4)), 16.27, 0.01);
-    EXPECT_NEAR(BitsOf(tree, TableAt(5)), 12.91, 0.01);
+    const TreeBits tree = ExampleTree("9.5", upper);
+    EXPECT_NEAR(BitsOf(tree), 16.9, 0.06);
+    EXPECT_NEAR(BitsOf(tree, TableAt(4)), 16.2, 0.07);
     EXPECT_NEAR(BitsOf(tree, TableAt(6, true)), 9.56, 0.01);
+    Compaction compaction;
+    compaction.read.Add(Facts(2'000, 10, 5));
+    EXPECT_NEAR(BitsOf(tree, TableAt(5, false, false, &compaction)), 12.9,
+                0.06);
   }
+}
+
+TEST_F(DesignExampleTest, TenTimesAsManyKeys) {
+  TreeBits tree = TreeOf("6:16000000@9.5<last");
+  tree.SetLimits(kLimits);
+  tree.ExpectFlush(10'000);
+  EXPECT_NEAR(BitsOf(tree, TableAt(6, true)), 9.62, 0.01);
+}
+
+// After a manual compaction of everything the filters have 10 bits per key.
+TEST_F(DesignExampleTest, FlushesTakeWhatIsFree) {
+  TreeBits tree = ExampleTree("10");
+  std::vector<double> bits;
+  for (uint64_t file = 2; file < 13; ++file) {
+    bits.push_back(BitsOf(tree));
+    tree.Learn(file, Facts(10'000, bits.back(), 0));
+    tree.Flushed(10'000);
+    tree.Edit({}, {{file, 0, 0}});
+  }
+  for (size_t i = 0; i < 7; ++i) EXPECT_NEAR(bits[i], 16.9, 0.06) << i;
+  EXPECT_NEAR(bits[7], 11.8, 0.1);
+  for (size_t i = 8; i < 11; ++i) EXPECT_NEAR(bits[i], 10.3, 0.01) << i;
+  EXPECT_NEAR(tree.AverageBits(), 10.3, 0.001);
+
+  // A compaction of the first four files into level 4 may have the bits that it
+  // replaces, and leaves those that it does not need to the next flush.
+  Compaction compaction;
+  compaction.inputs = {2, 3, 4, 5};
+  for (const uint64_t file : compaction.inputs) {
+    compaction.read.Add(tree.Find(file).facts);
+  }
+  const double of_level4 = BitsOf(tree, TableAt(4, false, false, &compaction));
+  EXPECT_NEAR(of_level4, 16.2, 0.07);
+  tree.Learn(13, Facts(40'000, of_level4, 4));
+  tree.Edit(compaction.inputs, {{13, 4, 0}});
+  EXPECT_NEAR(BitsOf(tree), 10.3 + 4 * (bits[0] - of_level4), 0.01);
 }
 
 TEST(TreeBitsTest, FullTreesAreSizedByTheLastRunAndTheLimits) {
