@@ -112,8 +112,8 @@ HEURISTICS = [
     (
         "universal: half of what is free (else all)",
         "table_bits.cc",
-        "std::max(free, 0.0) / 2 / run",
-        "std::max(free, 0.0) / (OFF ? 1 : 2) / run",
+        "kPartOfFree * std::max(free, 0.0)",
+        "(OFF ? 1 : kPartOfFree) * std::max(free, 0.0)",
         UNIVERSAL,
     ),
     (
@@ -126,8 +126,8 @@ HEURISTICS = [
     (
         "bits are given back",
         "table_bits.cc",
-        "UseOf(origin) >= kNeeded",
-        "OFF || UseOf(origin) >= kNeeded",
+        "UseOf(origin) >= kNeededUse",
+        "OFF || UseOf(origin) >= kNeededUse",
         ALL,
     ),
     (
@@ -154,8 +154,8 @@ HEURISTICS = [
     (
         "flushes are averaged over keys (else over flushes)",
         "tree_bits.cc",
-        "const double part = n / (n + 2 * flush_keys_ + 1);",
-        "const double part = OFF ? (flush_keys_ > 0 ? 0.333 : 1) : n / (n + 2 * flush_keys_ + 1);",
+        "const double part = n / (n +",
+        "const double part = OFF ? (flush_keys_ > 0 ? 0.333 : 1) : n / (n +",
         ALL,
     ),
 ]

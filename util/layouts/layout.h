@@ -153,8 +153,12 @@ inline void SetLookup(const Lookup& lookup, ParsedFilter* parsed) {
 void SetAlwaysMatch(ParsedFilter* parsed);
 void SetNeverMatch(ParsedFilter* parsed);
 
-// The legal range of bits_per_key, and its conversion; NaN and values out of
-// range are not valid.
+// A policy that chooses bits per key writes no filter with fewer bits than
+// this, as RocksDB's own policies do.
+inline constexpr double kMinBitsPerKey = 0.5;
+
+// The legal range of bits_per_key, which begins at 0, and its conversion; NaN
+// and values out of range are not valid.
 inline constexpr double kMaxBitsPerKey = 1000;
 inline constexpr uint32_t kMaxMillibits = 1'000'000;
 bool ValidBitsPerKey(double bits_per_key);

@@ -7,20 +7,41 @@
 #include <utility>
 #include <vector>
 
+#include "util/layouts/layout.h"
+
 namespace deltabloom::internal {
 namespace {
+
+// Prices are searched as binary logarithms. The search ends beyond this and its
+// negative, where powers of two near the limits of type double.
+constexpr double kMostLogPrice = 1000;
+
+// PriceOfBits() finds the binary logarithm of a price to this. With a Bloom
+// filter, whose bits change most with the price, that is 0.00014 bits per key,
+// less than the thousandths in which bits are given.
+constexpr double kPricePrecision = 1e-4;
+
+// AllocateBits() looks for the step of the hull at which the budget ends, so
+// its two prices must not have another step between them. Slopes of
+// neighbouring sides either differ by a larger factor than 2^(10^-10), or by so
+// little that it does not matter which of them gets the bits.
+constexpr double kStepPrecision = 1e-10;
+
+// AllocateForRates() finds bits per key to half of the thousandths in which
+// bits are given.
+constexpr double kBitsPrecision = 0.0005;
 
 // The bits at which rates are sampled: fine where most filters are, ever
 // coarser where rates are 10^-10 and less.
 std::vector<double> Grid() {
   std::vector<double> grid;
-  for (double bits = RateCurve::kMinBits; bits < RateCurve::kMaxBits;
+  for (double bits = kMinBitsPerKey; bits < kMaxBitsPerKey;
        bits += bits < 32   ? 1.0 / 32
                : bits < 64 ? 0.125
                            : bits / 8) {
     grid.push_back(bits);
   }
-  grid.push_back(RateCurve::kMaxBits);
+  grid.push_back(kMaxBitsPerKey);
   return grid;
 }
 
@@ -107,12 +128,15 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
   // Prices are binary logarithms, as they span hundreds of powers of two. The
   // search starts from about what all keys would pay in one run.
   const double keys = KeysOf(runs);
-  double low = std::clamp(-budget / keys - std::log2(keys), -1e3, 1e3);
+  double low = std::clamp(-budget / keys - std::log2(keys), -kMostLogPrice,
+                          kMostLogPrice);
   double high = low;
-  for (double step = 1; low > -1e3 && affordable(std::exp2(low)); step *= 2) {
+  for (double step = 1; low > -kMostLogPrice && affordable(std::exp2(low));
+       step *= 2) {
     high = std::exchange(low, low - step);
   }
-  for (double step = 1; high < 1e3 && !affordable(std::exp2(high)); step *= 2) {
+  for (double step = 1; high < kMostLogPrice && !affordable(std::exp2(high));
+       step *= 2) {
     low = std::exchange(high, high + step);
   }
   while (high - low > precision) {
@@ -142,8 +166,8 @@ RateCurve::RateCurve(std::vector<RateOption> options)
 
 RunBits RateCurve::At(double bits_per_key) const {
   RunBits best;
-  if (!(bits_per_key >= kMinBits)) return best;
-  const double bits = std::min(bits_per_key, kMaxBits);
+  if (!(bits_per_key >= kMinBitsPerKey)) return best;
+  const double bits = std::min(bits_per_key, kMaxBitsPerKey);
   best.bits_per_key = bits;
   for (size_t i = 0; i < options_.size(); ++i) {
     const RateOption& option = options_[i];
@@ -198,25 +222,24 @@ double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price) {
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
                    double bits_per_key) {
   return PricesAround(curve, &RateCurve::BitsAtSlope, runs,
-                      bits_per_key * KeysOf(runs), 1e-4)
+                      bits_per_key * KeysOf(runs), kPricePrecision)
       .high;
 }
 
 Allocation AllocateBits(const RateCurve& curve,
                         const std::vector<SortedRun>& runs,
                         double bits_per_key) {
-  const double budget =
-      std::min(bits_per_key, RateCurve::kMaxBits) * KeysOf(runs);
+  const double budget = std::min(bits_per_key, kMaxBitsPerKey) * KeysOf(runs);
   constexpr BitsAt kBest = &RateCurve::BestBitsAtSlope;
-  // No two slopes of the hull that matter are nearer to each other.
-  const Prices prices = PricesAround(curve, kBest, runs, budget, 1e-10);
+  const Prices prices =
+      PricesAround(curve, kBest, runs, budget, kStepPrecision);
   Purchase given(curve, kBest, runs, prices.high);
   // The rest goes towards what the next lower price would buy; where no price
   // buys more, to all runs alike.
   Purchase next(curve, kBest, runs, prices.low);
   if (prices.high == 0) {
-    next.bits.assign(runs.size(), RateCurve::kMaxBits);
-    next.total = RateCurve::kMaxBits * KeysOf(runs);
+    next.bits.assign(runs.size(), kMaxBitsPerKey);
+    next.total = kMaxBitsPerKey * KeysOf(runs);
   }
   if (next.total > given.total && budget > given.total) {
     const double share =
@@ -247,7 +270,7 @@ Allocation AllocateForRates(const RateCurve& curve,
   }
   const Allocation most = AllocateBits(curve, runs, high);
   if (most.rates > rates) return most;
-  while (high - low > 0.0005) {
+  while (high - low > kBitsPrecision) {
     const double middle = (low + high) / 2;
     (AllocateBits(curve, runs, middle).rates <= rates ? high : low) = middle;
   }

@@ -42,15 +42,11 @@ struct RunBits {
 // functions are.
 class RateCurve {
  public:
-  // The least and the most bits per key of a filter: below kMinBits a policy
-  // writes none, and kMaxBits is the legal maximum of bits_per_key.
-  static constexpr double kMinBits = 0.5;
-  static constexpr double kMaxBits = 1000;
-
   explicit RateCurve(std::vector<RateOption> options);
 
   // The option with the lowest rate at exactly these bits; the first of equals.
-  // Below kMinBits, NaN included: no filter; above kMaxBits, kMaxBits.
+  // There is no filter for NaN and below kMinBitsPerKey; more than
+  // kMaxBitsPerKey counts as kMaxBitsPerKey.
   RunBits At(double bits_per_key) const;
 
   // The vertex of the hull that minimises rate + slope * bits_per_key, and of
@@ -112,8 +108,9 @@ double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
 // The allocation with the least sum of rates at bits_per_key on average over
 // all keys. Larger runs get no more bits per key than smaller ones; more bits
 // on average give no run less; runs of one size get the same. A run that would
-// get less than kMinBits gets none, and its bits are left over. Runs without
-// keys (0, negative, NaN) or without weight get no bits and count for nothing.
+// get less than kMinBitsPerKey gets none, and its bits are left over. Runs
+// without keys (0, negative, NaN) or without weight get no bits and count for
+// nothing.
 Allocation AllocateBits(const RateCurve& curve,
                         const std::vector<SortedRun>& runs,
                         double bits_per_key);

@@ -112,7 +112,9 @@ std::string PrintLayout(const PolicyOptions& options) {
 }
 
 bool ValidRateOrNone(double rate) { return rate == 0 || ValidRate(rate); }
-bool ValidLimit(double bits) { return bits >= kMinBitsPerKey && bits <= 1000; }
+bool ValidLimit(double bits) {
+  return bits >= kMinBitsPerKey && bits <= kMaxBitsPerKey;
+}
 
 std::string RealText(double number) {
   char text[32];

@@ -9,6 +9,7 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/key_transforms.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
 
@@ -35,10 +36,8 @@ struct PolicyOptions : RocksDBFilterOptions {
   const RegisteredTransform* transform = nullptr;
 };
 
-// A policy writes no filter with fewer bits per key than this, as RocksDB's own
-// policies do.
-inline constexpr double kMinBitsPerKey = 0.5;
-inline constexpr uint32_t kMinMillibitsPerKey = 500;
+inline constexpr auto kMinMillibitsPerKey =
+    static_cast<uint32_t>(1000 * kMinBitsPerKey);
 
 struct PolicyOption {
   // Sets the option. Returns an empty string, or what is wrong with `text` and

@@ -31,10 +31,15 @@ namespace {
 // percent to the false positives of a lookup.
 constexpr double kFewKeys = 1.0 / 1500;
 
-constexpr double kLoggedChange = 0.5;  // of bits per key; more is logged
+// The LOG gets a line if the bits per key of an origin have changed by more
+// than this since the last line. Half a bit changes a rate by a factor of 1.4;
+// smaller changes would fill the LOG with lines that nobody acts upon.
+constexpr double kLoggedChange = 0.5;
 
 // If DatabaseTrees::origins has more entries, the first ones by name are
-// dropped. Most of them belong to tables that RocksDB gave up without an event.
+// dropped. Entries stay only if RocksDB gives up a table without an event, and
+// far fewer tables than this are written at a time: the limit bounds the memory
+// to some MB, and is never reached in practice.
 constexpr size_t kMaxOrigins = 10'000;
 
 BitsGoal GoalOf(const PolicyOptions& options) {
@@ -56,9 +61,9 @@ double TargetBits(const PolicyOptions& options, const TreeBits& tree) {
 }
 
 uint32_t MillibitsOf(double bits_per_key) {
-  return bits_per_key < RateCurve::kMinBits
+  return bits_per_key < kMinBitsPerKey
              ? 0
-             : ToMillibits(std::min(bits_per_key, RateCurve::kMaxBits));
+             : ToMillibits(std::min(bits_per_key, kMaxBitsPerKey));
 }
 
 // A line for the LOG if the bits of a level changed much since the last one,

@@ -13,16 +13,14 @@
 namespace deltabloom::internal {
 namespace {
 
-// Statistics are added up over all threads and filters, which takes some
-// microseconds: not for fewer lookups than this.
-constexpr double kLookupsPerUpdate = 1000;
-
-// Lookups in filters of unknown rate are left out. Up to this share of all they
-// change a weight by at most 1 %, and so bits per key by log2(1.01) = 0.014.
+// Lookups in filters of unknown rate are left out. Up to this share of all
+// lookups they change a weight by at most 1 %, and so bits per key by
+// log2(1.01) = 0.014. If they are more, what was counted since the last update
+// is ignored.
 constexpr double kMostUnknown = 0.01;
 
-// The least weight: that of one lookup in kHalfLife. A run of weight 0 would
-// have no best bits.
+// The least weight is that of one lookup in kHalfLife, because fewer are not
+// counted. A run of weight 0 would have no best bits.
 constexpr double kLeastUse = 1 / RunUseCounter::kHalfLife;
 
 }  // namespace
@@ -56,7 +54,6 @@ void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
                    before.expected_false_positives;
     }
   }
-  if (all < kLookupsPerUpdate && now.size() == sources_.size()) return;
   sources_ = std::move(now);
   if (unknown <= kMostUnknown * all) Count(std::move(added), weights);
 }

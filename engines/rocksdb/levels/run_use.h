@@ -43,8 +43,6 @@ class RunUseCounter {
 
   // Empty as long as there are too few lookups.
   const RunUse& use() const { return use_; }
-  // The lookups that count; older ones are partly forgotten.
-  double lookups() const { return lookups_; }
 
  private:
   // Lookups of absent keys, and how many there would be if no lookup found its

@@ -8,14 +8,22 @@
 
 #include "engines/rocksdb/levels/full_tree.h"
 #include "engines/rocksdb/levels/tree_bits.h"
+#include "util/layouts/layout.h"
 #include "util/rates/allocation.h"
 
 namespace deltabloom::internal {
 namespace {
 
-// kMostExcess where whole runs are written: with 0.03 lookups have 1.20 times
-// the false positives (docs/measurements.md).
+// Takes the place of kMostExcess where whole runs are written. With 0.03
+// instead lookups have 1.20 times as many false positives
+// (docs/measurements.md).
 constexpr double kMostExcessOfRuns = 0.05;
+
+// The part of the free bits that a whole run may have. The rest is left to
+// later runs, each of which may have the same part of it. If a run may have all
+// that is free, lookups have 1.06 times as many false positives
+// (docs/measurements.md).
+constexpr double kPartOfFree = 0.5;
 
 }  // namespace
 
@@ -134,15 +142,15 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
   const double price = PriceOfBits(curve, {{largest, 1}}, average_);
   const double best = BitsAtPrice(curve, {run, 1}, price);
   if (needed) {
-    given.bits_per_key =
-        std::clamp(best, average_, average_ + std::max(free, 0.0) / 2 / run);
+    given.bits_per_key = std::clamp(
+        best, average_, average_ + kPartOfFree * std::max(free, 0.0) / run);
   }
   return given;
 }
 
 TableBits TreeBits::BitsFor(const NewTable& table,
                             const RateCurve& curve) const {
-  if (groups_.empty() || !(average_ >= RateCurve::kMinBits)) return {average_};
+  if (groups_.empty() || !(average_ >= kMinBitsPerKey)) return {average_};
   if (table.whole_run) return BitsOfWholeRun(table, curve);
 
   const double read = table.KeysRead();

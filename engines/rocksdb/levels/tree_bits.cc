@@ -60,12 +60,15 @@ void TreeBits::Forget(uint64_t file) {
 }
 
 void TreeBits::Flushed(uint64_t keys) {
+  // The average is over keys, not over flushes, so a small flush, as the last
+  // before a database is closed may be, changes it little. The next flush may
+  // be large again, and would get the many bits of a small run for each of its
+  // keys. It remembers two flushes of average size: as many files as level 0 is
+  // planned with where four start a compaction, RocksDB's default.
+  constexpr double kRememberedFlushes = 2;
   const auto n = static_cast<double>(keys);
-  // The average is over keys, not over flushes: it forgets a third per flush of
-  // average size, and little by a small one, as the last before a database is
-  // closed may be. The next one may be large, and would get the many bits of a
-  // small run for each of its keys.
-  const double part = n / (n + 2 * flush_keys_ + 1);
+  // 1 keeps the divisor from 0.
+  const double part = n / (n + kRememberedFlushes * flush_keys_ + 1);
   flush_keys_ += part * (n - flush_keys_);
 }
 

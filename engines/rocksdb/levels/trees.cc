@@ -32,13 +32,10 @@ namespace {
 
 using rocksdb::DB;
 
-// RocksDB copies the names and keys of all files under its mutex when the tree
-// is read from it. So it is read again only after an event for each of its
-// files, beyond the first few; in between, events keep it up to date. A flush
-// or compaction has two: its start and its end.
-constexpr uint64_t kFewFiles = 16;
-
-// The size of a key and its value where no table is known.
+// The size of a key and its value until the first table of a database is known.
+// It counts as one key in the average of tables that are known, so it hardly
+// matters from the first flush on. Until then all runs are wrong by the same
+// factor, which changes no ratio of their sizes.
 constexpr double kBytesPerKey = 40;
 
 }  // namespace
@@ -190,6 +187,11 @@ void ForEachTable(const rocksdb::ColumnFamilyMetaData& metadata, Fn fn) {
 
 // Counts an event. Returns whether the trees are to be read from RocksDB
 // before it is used, and takes note that they are.
+//
+// RocksDB copies the names and keys of all files under its mutex when the trees
+// are read from it. So they are read again only after as many events as there
+// are files, which costs a constant time per event; in between, events keep
+// them up to date.
 bool ReadIsDue(const std::string& family_name, DatabaseTrees* trees) {
   const std::lock_guard<std::mutex> lock(trees->mutex);
   size_t files = 0;
@@ -200,7 +202,7 @@ bool ReadIsDue(const std::string& family_name, DatabaseTrees* trees) {
   // Creating a column family has no event.
   const bool is_new = FindFamily(trees, family_name) == nullptr;
   return std::exchange(trees->changed_silently, false) || is_new ||
-         trees->events + kFewFiles >= files;
+         trees->events >= files;
 }
 
 // The average bytes of a key and its value, by tables whose keys are known.

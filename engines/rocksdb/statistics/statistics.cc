@@ -223,8 +223,10 @@ OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
   if (kind == FilterKind::kFilter) {
     const ContentEstimate estimate = LayoutOf(filter).estimate(parsed);
     keys_ = static_cast<uint64_t>(estimate.keys + 0.5);
-    // A rate of 1 leaves nothing to divide by, and no negatives.
-    const double rate = std::min(estimate.rate, 0.999999);
+    // A filter of rate 1 has no negatives from which lookups of absent keys
+    // could be estimated, and 1 - rate is a divisor below.
+    constexpr double kHighestRate = 0.999999;
+    const double rate = std::min(estimate.rate, kHighestRate);
     expected_[0] = rate / (1 - rate);
   }
   group_->Count(FilterGroup::kOpen, 1, bytes_, keys_);
