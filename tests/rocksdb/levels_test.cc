@@ -334,7 +334,7 @@ TEST(FilterMemoryTest, AfterOpenAllTablesAreEstimated) {
     EXPECT_LACKS(db.Log(), "cannot be kept");
     const auto trees = internal::FindTrees(&internal::TheProcess(), db.path());
     for (const auto& [name, family] : trees->families) {
-      EXPECT_NEAR(family.bits.keys(), 15'000, 750) << name << " " << files;
+      EXPECT_NEAR(family.tree.keys(), 15'000, 750) << name << " " << files;
     }
     for (ColumnFamilyHandle* handle : handles) {
       EXPECT_OK(opened->DestroyColumnFamilyHandle(handle));
@@ -805,7 +805,7 @@ class TreeListenerTest : public ::testing::Test {
     info.file_path = path;
     listener_->OnTableFileDeleted(info);
   }
-  internal::TreeBits& tree() { return trees_->families["default"].bits; }
+  internal::TreeBits& tree() { return trees_->families["default"].tree; }
 
   internal::Process process_;
   std::unique_ptr<rocksdb::EventListener> listener_ =
@@ -886,7 +886,7 @@ class SilentChangesTest : public ::testing::Test {
     const auto it = trees->families.find(name);
     if (it == trees->families.end()) return "no family";
     std::map<std::string, int> runs;
-    for (const internal::TreeRun& run : it->second.bits.Runs()) {
+    for (const internal::TreeRun& run : it->second.tree.Runs()) {
       ++runs["L" + std::to_string(run.level) + ":" +
              std::to_string(static_cast<uint64_t>(run.keys))];
     }
@@ -894,7 +894,7 @@ class SilentChangesTest : public ::testing::Test {
     for (const auto& [run, times] : runs) {
       text += std::to_string(times) + " x " + run + ", ";
     }
-    return text + Text(it->second.bits.limits());
+    return text + Text(it->second.tree.limits());
   }
 
   void ExpectTree(const std::string& expected,

@@ -246,7 +246,7 @@ struct SimulatedTree {
   const RateCurve& curve;
   DatabaseTrees trees;
   FamilyTree& family = trees.families["default"];
-  TreeBits& tree = family.bits;
+  TreeBits& tree = family.tree;
   Compaction& compaction = trees.jobs[0];
   std::string problem;
   std::vector<Tables> levels = std::vector<Tables>(10, Tables(kParts));
@@ -705,7 +705,7 @@ TEST(FilterMemoryTest, TenfoldGrowthKeepsTheTotal) {
 TEST(FilterMemoryTest, TheLastRunLeavesRoomForKeysToCome) {
   DatabaseTrees trees;
   FamilyTree& family = trees.families["default"];
-  family.bits = TreeOf("6:10000@12<last 0:5000@12<0 0:5000@12<0");
+  family.tree = TreeOf("6:10000@12<last 0:5000@12<0 0:5000@12<0");
   PolicyOptions options;
   options.filter_memory = 30'000;
   Compaction compaction;
@@ -738,7 +738,7 @@ TEST(FilterMemoryTest, TablesThatAreNotLearnedLeaveNoRoom) {
 TEST(FilterMemoryTest, WhatCompactionsWriteCountsOnce) {
   DatabaseTrees trees;
   FamilyTree& family = trees.families["default"];
-  family.bits = TreeOf("6:10000@10<last 0:1000@10<0");
+  family.tree = TreeOf("6:10000@10<last 0:1000@10<0");
   PolicyOptions options;
   options.filter_memory = 110'000 / 8;
   std::string problem;
@@ -750,9 +750,9 @@ TEST(FilterMemoryTest, WhatCompactionsWriteCountsOnce) {
   Compaction& job = trees.jobs[1];
   job.family = "default";
   job.inputs = {1};
-  job.read.Add(family.bits.Find(1).facts);
-  family.bits.Learn(3, Facts(5'000, 10, kBottommost));
-  job.written.Add(family.bits.Find(3).facts);
+  job.read.Add(family.tree.Find(1).facts);
+  family.tree.Learn(3, Facts(5'000, 10, kBottommost));
+  job.written.Add(family.tree.Find(3).facts);
   EXPECT_EQ(bits({}), 4'000u);
   options.filter_memory += 10'000 / 8;
   EXPECT_NEAR(bits({}), 10'000, 50);
@@ -760,12 +760,12 @@ TEST(FilterMemoryTest, WhatCompactionsWriteCountsOnce) {
   Compaction silent;
   silent.family = "default";
   silent.silent = true;
-  silent.read = family.bits.Sums(6);
+  silent.read = family.tree.Sums(6);
   trees.jobs[1] = silent;
   EXPECT_EQ(bits({}), 4'000u);
   const NewTable table = TableAt(6, true, false, &trees.jobs[1]);
   EXPECT_EQ(bits(table), 4'000u);  // it may replace others
-  trees.jobs[1].written.Add(family.bits.Find(3).facts);
+  trees.jobs[1].written.Add(family.tree.Find(3).facts);
   EXPECT_GT(bits(table), 9'000u);
 }
 
@@ -778,8 +778,8 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
     FamilyTree& family = trees.families[name];
     TableFacts facts = Facts(10'000, bits, kBottommost);
     if (bits < 0) facts.filter_bits = -1;
-    family.bits.Learn(1, facts);
-    family.bits.SetTree({{1, 6, 0}});
+    family.tree.Learn(1, facts);
+    family.tree.SetTree({{1, 6, 0}});
     family.filter_memory = memory;
     return &family;
   };
@@ -800,15 +800,15 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   // What a compaction of a family without a total has written, 4 bits per key,
   // replaces as many of the 5 that its input has: the family counts as before.
   FamilyTree* const compacted = &trees.families["other"];
-  compacted->bits.Learn(5, Facts(10'000, 4, kBottommost));
+  compacted->tree.Learn(5, Facts(10'000, 4, kBottommost));
   Compaction& job = trees.jobs[1];
   job.family = "other";
-  job.read.Add(compacted->bits.Find(1).facts);
-  job.written.Add(compacted->bits.Find(5).facts);
+  job.read.Add(compacted->tree.Find(1).facts);
+  job.written.Add(compacted->tree.Find(5).facts);
   EXPECT_NEAR(target(), 350'000 * kPlannedPart / 20'000, kRounding);
   trees.jobs.clear();
-  compacted->bits.Forget(5);
-  TreeBits& unknown = add("unknown", 0, -1)->bits;
+  compacted->tree.Forget(5);
+  TreeBits& unknown = add("unknown", 0, -1)->tree;
   EXPECT_NEAR(target(), (350'000 - 200'000) * kPlannedPart / 20'000, kRounding);
   unknown.Learn(2, Facts(1'000, 15, kBottommost));
   unknown.SetTree({{1, 6, 0}, {2, 6, 0}});
@@ -924,7 +924,7 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
   Look(1e6, 1);
   DatabaseTrees trees;
   FamilyTree& family = trees.families["default"];
-  family.bits = TreeOf("5:100000@10<5 6:1000000@10<last");
+  family.tree = TreeOf("5:100000@10<5 6:1000000@10<last");
   PolicyOptions options;
   options.false_positive_rate = 0.002;
   options.layout = Layout::kCompact;
@@ -934,15 +934,15 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
     return family.target;
   };
   EXPECT_NEAR(target(), 9.3, 0.3);
-  family.bits.SetUse(counter.use(), 4);
+  family.tree.SetUse(counter.use(), 4);
   EXPECT_NEAR(target(), 4.5, 0.2);
 
-  family.bits.SetUse(counter.use(), 4);
-  family.bits.SetAverage(10, BitsGoal::kAverage);
+  family.tree.SetUse(counter.use(), 4);
+  family.tree.SetAverage(10, BitsGoal::kAverage);
   Compaction compaction;
   compaction.inputs = {1, 2};
   compaction.read.keys = 1'100'000;
-  EXPECT_NEAR(BitsOf(family.bits, TableAt(6, true, true, &compaction)), 4,
+  EXPECT_NEAR(BitsOf(family.tree, TableAt(6, true, true, &compaction)), 4,
               0.01);
   // A run never has less than the least bits, even if no run is needed.
   const RunUse none = {{0, 1e-6}, {kBottommost, 1e-6}};

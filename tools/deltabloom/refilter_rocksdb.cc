@@ -726,11 +726,11 @@ std::string AllocateBits(const RefilterOptions& options,
   std::map<std::string, std::vector<internal::LiveTable>> live;
   for (size_t i = 0; i < tables->size(); ++i) {
     const RefilterTable& table = (*tables)[i];
-    trees.families[table.family].bits.Learn(i, facts(table));
+    trees.families[table.family].tree.Learn(i, facts(table));
     live[table.family].push_back({i, table.level, table.keys});
   }
   for (auto& [name, family] : trees.families) {
-    family.bits.SetTree(live.at(name));
+    family.tree.SetTree(live.at(name));
     family.filter_memory = options.filter.filter_memory;
   }
   std::string problem;

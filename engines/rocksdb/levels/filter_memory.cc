@@ -23,9 +23,9 @@ constexpr double kPlannedMemory = 1 / (1 + kMostExcess);
 uint64_t FilterBytesOnDisk(const DatabaseTrees& trees) {
   double bits = 0;
   for (const auto& [name, family] : trees.families) {
-    bits += family.bits.FilterBits(0);
+    bits += family.tree.FilterBits(0);
     for (const uint64_t file : family.deleted) {
-      bits -= std::max(family.bits.Find(file).facts.filter_bits, 0.0);
+      bits -= std::max(family.tree.Find(file).facts.filter_bits, 0.0);
     }
   }
   return static_cast<uint64_t>(std::max(bits, 0.0) / 8);
@@ -36,10 +36,10 @@ Memory MemoryOf(const DatabaseTrees& trees, double unknown) {
   for (const auto& [name, family] : trees.families) {
     const uint64_t total = family.filter_memory;
     const double bits =
-        family.bits.FilterBits(family.bits.limits().filters ? unknown : 0);
+        family.tree.FilterBits(family.tree.limits().filters ? unknown : 0);
     (total == 0 ? memory.other_bits : memory.bits) += bits;
     if (total == 0) continue;
-    memory.keys += family.bits.keys();
+    memory.keys += family.tree.keys();
     memory.differs |= memory.asked != 0 && memory.asked != total;
     memory.asked = memory.asked == 0 ? total : std::min(memory.asked, total);
   }
@@ -56,7 +56,7 @@ double BitsFromBefore(const DatabaseTrees& trees,
                       const PolicyOptions& options) {
   double keys = 0;
   for (const auto& [name, family] : trees.families) {
-    if (family.bits.limits().filters) keys += family.bits.keys();
+    if (family.tree.limits().filters) keys += family.tree.keys();
   }
   const double planned =
       kPlannedMemory * 8 * static_cast<double>(options.filter_memory);

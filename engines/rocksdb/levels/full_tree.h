@@ -1,5 +1,5 @@
-// The tree that a column family has once its upper levels are full: what the
-// bits per key of its tables are planned for.
+// The full tree of a column family: the tree that it has once its upper levels
+// are full. The bits per key of its tables are planned for it.
 //
 // The last run is the level with the most keys, together with the levels below
 // it. It is planned as it is. The levels above it are planned as full as
@@ -11,14 +11,14 @@
 
 namespace deltabloom::internal {
 
-// The sizes up to which compactions let the levels grow, as far as they are
-// known.
+// The sizes up to which compactions let the levels grow. A number is 0 if it is
+// unknown.
 struct TreeLimits {
-  double level0_files = 0;  // that start a compaction; 0: unknown
-  double base = 0;          // keys, or bytes, of the first level below it
-  double ratio = 0;         // of a level to the one above
+  double level0_files = 0;  // number of files that start a compaction
+  double base = 0;          // keys, or bytes, of the first level below level 0
+  double ratio = 0;         // size of a level / size of the level above it
   bool dynamic = false;     // levels are sized from the last one upwards
-  bool kept = true;         // by automatic leveled compactions
+  bool kept = true;         // automatic leveled compactions keep the limits
   bool filters = true;      // the column family has a filter policy
 
   bool Known() const {
@@ -26,28 +26,31 @@ struct TreeLimits {
   }
 };
 
-// The runs of a level: one, or the files of level 0.
+// The sorted runs of a level. Each file of level 0 is a run, and each other
+// level is one.
 struct LevelRuns {
   double runs = 0;
-  double keys = 0;  // of all of them
+  double keys = 0;  // in all runs together
 
   double KeysOfOne() const { return runs > 0 ? keys / runs : 0; }
 };
 
 struct FullTree {
-  int last_level = 0;  // 0: all keys are in level 0
+  int last_level = 0;  // 0 if all keys are in level 0
   std::map<int, LevelRuns> levels;
 
-  // Levels below the last one count with it.
+  // Returns the level in the plan to which a level of the tree belongs: levels
+  // below the last one belong to it.
   int PlannedLevel(int level) const {
     return last_level > 0 && level > last_level ? last_level : level;
   }
 };
 
-// The level with the most keys, level 0 aside; 0 if there is no other.
+// Returns the level with the most keys, level 0 aside; 0 if there is no other.
 int LastLevel(const std::map<int, LevelRuns>& levels);
 
-// Levels whose limits are unknown are planned as they are.
+// Plans the full tree of the levels as they are now. If the limits are unknown,
+// all levels are planned as they are.
 FullTree PlanFullTree(const std::map<int, LevelRuns>& now,
                       const TreeLimits& limits, double flush_keys);
 

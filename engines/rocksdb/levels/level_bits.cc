@@ -48,9 +48,9 @@ BitsGoal GoalOf(const PolicyOptions& options) {
                                           : BitsGoal::kRate;
 }
 
-// The average bits per key without filter_memory: those that are set, or those
-// with which the runs of the full tree together have the rate that is set. The
-// latter are 0 if no tree is known.
+// Returns the average bits per key without filter_memory: those that are set,
+// or those with which the runs of the full tree together have the rate that is
+// set. Returns 0 if there is a rate and no tree is known.
 double TargetBits(const PolicyOptions& options, const TreeBits& tree) {
   const double rate = options.false_positive_rate;
   if (rate == 0) return options.MillibitsPerKey() / 1000.0;
@@ -66,8 +66,8 @@ uint32_t MillibitsOf(double bits_per_key) {
              : ToMillibits(std::min(bits_per_key, kMaxBitsPerKey));
 }
 
-// A line for the LOG if the bits of a level changed much since the last one,
-// or nothing: "... L0 22.1 L5 13.2 last 9.6; ...".
+// Returns a line for the LOG if the bits of a level have changed much since the
+// last line, else nothing: "... L0 22.1 L5 13.2 last 9.6; ...".
 std::string LogChange(const std::string& name, FamilyTree* family) {
   std::string text;
   bool changed = false;
@@ -87,7 +87,82 @@ std::string LogChange(const std::string& name, FamilyTree* family) {
   return "[deltabloom] levels of column family " + name +
          ": bits per key by the level written to:" + text + "; " +
          NumberText(family->target, 2) + " bits per key set, " +
-         NumberText(family->bits.AverageBits(), 2) + " on disk" + use;
+         NumberText(family->tree.AverageBits(), 2) + " on disk" + use;
+}
+
+// Returns a line for the LOG if the problem of filter_memory is a new one, else
+// nothing.
+std::string LogProblem(const std::string& problem, DatabaseTrees* trees) {
+  if (problem == trees->memory_problem) return {};
+  trees->memory_problem = problem;
+  return problem.empty() ? std::string() : "[deltabloom] " + problem;
+}
+
+// Remembers for what a table is written until the event of its end.
+void RememberOrigin(const std::string& path, int origin, DatabaseTrees* trees) {
+  while (trees->origins.size() >= kMaxOrigins) {
+    trees->origins.erase(trees->origins.begin());
+  }
+  trees->origins[path] = origin;
+}
+
+// Learns the weights of the runs from the lookups that the policy counted, or
+// forgets them.
+void UpdateUse(const PolicyOptions& options,
+               const std::shared_ptr<PolicyStatistics>& statistics,
+               FamilyTree* family) {
+  if (options.weights_by_use && options.statistics) {
+    family->use.Update(statistics, family->tree.FiltersPerLookup());
+  } else {
+    family->use = RunUseCounter();
+  }
+  family->tree.SetUse(family->use.use(), options.min_bits_per_key);
+}
+
+// Returns the compaction that writes a table into a level. One that had no
+// event of its start is DB::CompactFiles, which is taken for a rewrite of that
+// level.
+const Compaction* CompactionOfJob(int id, int level, const std::string& name,
+                                  const TreeBits& tree, DatabaseTrees* trees) {
+  const auto [job, is_new] = trees->jobs.try_emplace(id);
+  Compaction& compaction = job->second;
+  if (is_new) {
+    compaction.family = name;
+    compaction.silent = true;
+    compaction.read = tree.Sums(level);
+    if (!(compaction.read.keys > 0)) compaction.read = tree.Sums();
+  }
+  return &compaction;
+}
+
+// Keeps what the table gets, for the LOG and the functions that print levels.
+void RememberBits(const LevelBits& bits, const NewTable& table,
+                  FamilyTree* family) {
+  LastTable& last = family->given[table.Origin()];
+  last.layout = bits.layout->name;
+  last.bits_per_key = last.without_use = bits.millibits_per_key / 1000.0;
+  if (family->use.use().empty()) return;
+  family->tree.SetUse({}, 0);
+  last.without_use =
+      BitsOfTable(family->tree, table, family->layout).millibits_per_key /
+      1000.0;
+}
+
+// Sets the total of a column family, which its policy has now; 0 if it has
+// none.
+//
+// SetOptions changes one column family after the other, and the policy of each
+// is called only when it writes a table. So a total that has changed in one
+// counts for all that had the old one, until their policies are called. A
+// column family that has lost its total leaves the others theirs.
+void SetTotal(uint64_t total, DatabaseTrees* trees, FamilyTree* family) {
+  const uint64_t before = std::exchange(family->seen_memory, total);
+  for (auto& [name, other] : trees->families) {
+    if (before != 0 && total != 0 && other.filter_memory == before) {
+      other.filter_memory = total;
+    }
+  }
+  family->filter_memory = total;
 }
 
 }  // namespace
@@ -119,35 +194,26 @@ LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
 LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
                      DatabaseTrees* trees, FamilyTree* family,
                      std::string* problem) {
-  // SetOptions changes one family after the other: all with the old total have
-  // a new one until their policies are called. A family without a total leaves
-  // the others theirs.
-  const uint64_t total = options.filter_memory;
-  const uint64_t before = std::exchange(family->seen_memory, total);
-  for (auto& [name, other] : trees->families) {
-    if (before != 0 && total != 0 && other.filter_memory == before) {
-      other.filter_memory = total;
-    }
-  }
-  family->filter_memory = total;
+  const bool has_total = options.filter_memory != 0;
+  SetTotal(options.filter_memory, trees, family);
   family->layout = options.layout;
   double most = kMaxBitsPerKey;
-  if (total == 0) {
-    family->target = TargetBits(options, family->bits);
-  } else {
+  if (has_total) {
     if (!(trees->bits_from_before > 0)) {
       trees->bits_from_before = BitsFromBefore(*trees, options);
     }
     const double unknown = trees->bits_from_before;
     const Memory memory = MemoryOf(*trees, unknown);
     family->target =
-        SharedBits(memory, options, family->bits.KeysToCome(table), problem);
-    most = family->bits.MostBits(table, memory.Shared() - memory.bits, unknown);
+        SharedBits(memory, options, family->tree.KeysToCome(table), problem);
+    most = family->tree.MostBits(table, memory.Shared() - memory.bits, unknown);
+  } else {
+    family->target = TargetBits(options, family->tree);
   }
   if (family->target < kMinBitsPerKey) return {};
-  family->bits.SetAverage(family->target, GoalOf(options));
-  LevelBits bits = BitsOfTable(family->bits, table, family->layout);
-  if (options.filter_memory != 0) {
+  family->tree.SetAverage(family->target, GoalOf(options));
+  LevelBits bits = BitsOfTable(family->tree, table, family->layout);
+  if (has_total) {
     bits.millibits_per_key =
         std::max(std::min(bits.millibits_per_key, MillibitsOf(most)),
                  MillibitsOf(options.min_bits_per_key));
@@ -169,56 +235,32 @@ LevelChoice ChooseByLevel(Process* process, const PolicyOptions& options,
   choice.no_listener = !note.has_value();
   choice.no_tree = !choice.no_listener && note->trees == nullptr;
   if (choice.no_listener || choice.no_tree) return choice;
+
   NewTable table{context.level_at_creation, context.is_bottommost,
                  context.compaction_style != rocksdb::kCompactionStyleLevel};
   DatabaseTrees& trees = *note->trees;
   const std::lock_guard<std::mutex> lock(trees.mutex);
-  while (trees.origins.size() >= kMaxOrigins) {
-    trees.origins.erase(trees.origins.begin());
-  }
-  trees.origins[note->path] = table.Origin();
+  RememberOrigin(note->path, table.Origin(), &trees);
   const auto it = trees.families.find(context.column_family_name);
   choice.no_tree = it == trees.families.end();
   if (choice.no_tree) return choice;
+
   FamilyTree& family = it->second;
-  if (options.weights_by_use && options.statistics) {
-    family.use.Update(statistics, family.bits.Weights());
-  } else {
-    family.use = RunUseCounter();
-  }
-  const RunUse& use = family.use.use();
-  family.bits.SetUse(use, options.min_bits_per_key);
+  UpdateUse(options, statistics, &family);
   if (context.reason == rocksdb::TableFileCreationReason::kCompaction) {
-    const auto [job, is_new] = trees.jobs.try_emplace(note->job);
-    if (is_new) {
-      job->second.family = it->first;
-      job->second.silent = true;
-      job->second.read = family.bits.Sums(table.level);
-      if (!(job->second.read.keys > 0)) job->second.read = family.bits.Sums();
-    }
-    table.compaction = &job->second;
+    table.compaction =
+        CompactionOfJob(note->job, table.level, it->first, family.tree, &trees);
   }
   std::string problem;
   const LevelBits bits = BitsInTree(options, table, &trees, &family, &problem);
   if (bits.layout == nullptr) return choice;
+
   choice.bits = bits;
-  LastTable& last = family.given[table.Origin()];
-  last.layout = bits.layout->name;
-  last.bits_per_key = last.without_use = bits.millibits_per_key / 1000.0;
-  if (!use.empty()) {
-    family.bits.SetUse({}, 0);
-    last.without_use =
-        BitsOfTable(family.bits, table, family.layout).millibits_per_key /
-        1000.0;
-  }
+  RememberBits(bits, table, &family);
   choice.log_line = LogChange(it->first, &family);
-  if (problem != trees.memory_problem) {
-    trees.memory_problem = problem;
-    if (!problem.empty()) {
-      if (!choice.log_line.empty()) choice.log_line += "\n";
-      choice.log_line += "[deltabloom] " + problem;
-    }
-  }
+  const std::string line = LogProblem(problem, &trees);
+  if (!choice.log_line.empty() && !line.empty()) choice.log_line += "\n";
+  choice.log_line += line;
   return choice;
 }
 

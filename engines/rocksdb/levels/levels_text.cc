@@ -1,4 +1,4 @@
-// Prints what is known of the trees of a process, as JSON and for Prometheus.
+// Prints the trees of a process as JSON and for Prometheus.
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@
 namespace deltabloom::internal {
 namespace {
 
-// The value of a label for Prometheus.
+// Returns the quoted value of a label for Prometheus.
 std::string Label(std::string_view text) {
   std::string label = "\"";
   for (const char c : Utf8Of(text)) {
@@ -30,7 +30,7 @@ std::string Label(std::string_view text) {
 
 void WriteFamily(const std::string& name, const FamilyTree& family,
                  JsonWriter* json) {
-  const std::vector<TreeRun> runs = family.bits.Runs();
+  const std::vector<TreeRun> runs = family.tree.Runs();
   const RateCurve& curve = CurveOf(family.layout).curve;
   const auto rate_of = [&curve](const TreeRun& run) {
     return run.keys > 0 ? curve.At(run.filter_bits / run.keys).rate : 0;
@@ -43,7 +43,7 @@ void WriteFamily(const std::string& name, const FamilyTree& family,
   }
   json->BeginObject().Key("name").String(name).Key("allocation");
   if (family.target >= kMinBitsPerKey) {
-    const double average = family.bits.AverageBits();
+    const double average = family.tree.AverageBits();
     json->String("levels").Key("layout").String(LayoutName(family.layout));
     json->Key("bits_per_key").BeginObject();
     json->Key("asked").Number(family.target, 6);

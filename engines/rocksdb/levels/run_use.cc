@@ -26,7 +26,7 @@ constexpr double kLeastUse = 1 / RunUseCounter::kHalfLife;
 }  // namespace
 
 void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
-                           const std::map<int, double>& weights) {
+                           const std::map<int, double>& filters_per_lookup) {
   sources_.try_emplace(source);
   std::map<int, OriginLookups> added;
   decltype(sources_) now;
@@ -55,15 +55,17 @@ void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
     }
   }
   sources_ = std::move(now);
-  if (unknown <= kMostUnknown * all) Count(std::move(added), weights);
+  if (unknown <= kMostUnknown * all)
+    Count(std::move(added), filters_per_lookup);
 }
 
 void RunUseCounter::Count(std::map<int, OriginLookups> lookups,
-                          const std::map<int, double>& weights) {
+                          const std::map<int, double>& filters_per_lookup) {
   OriginLookups& last = lookups[kBottommost];
   last.lookups += lookups[kUnknownOrigin].lookups;
   last.absent += lookups[kUnknownOrigin].absent;
-  // Each lookup finds its key in one run, or asks the last one in vain.
+  // Each lookup either finds its key in one run or queries the last run for a
+  // key that it does not hold.
   double count = std::min(last.absent, last.lookups);
   for (const auto& [origin, of] : lookups) {
     if (origin == kUnknownOrigin) continue;
@@ -71,15 +73,15 @@ void RunUseCounter::Count(std::map<int, OriginLookups> lookups,
   }
   const double kept = std::exp2(-count / kHalfLife);
   lookups_ = kept * lookups_ + count;
-  for (const auto& [origin, weight] : weights) {
-    Asked& asked = asked_[origin];
-    asked.absent = kept * asked.absent + lookups[origin].absent;
-    asked.most = kept * asked.most + count * weight;
+  for (const auto& [origin, filters] : filters_per_lookup) {
+    Queries& queries = queries_[origin];
+    queries.absent = kept * queries.absent + lookups[origin].absent;
+    queries.most = kept * queries.most + count * filters;
   }
   if (lookups_ < kLeastLookups) return;
-  for (const auto& [origin, asked] : asked_) {
-    if (!(asked.most > 0)) continue;
-    use_[origin] = std::clamp(asked.absent / asked.most, kLeastUse, 1.0);
+  for (const auto& [origin, queries] : queries_) {
+    if (!(queries.most > 0)) continue;
+    use_[origin] = std::clamp(queries.absent / queries.most, kLeastUse, 1.0);
   }
 }
 

@@ -11,11 +11,10 @@
 
 namespace deltabloom::internal {
 
-// Lookups in the filters of one origin; `absent` is negatives plus expected
-// false positives.
+// Lookups in the filters of one origin.
 struct OriginLookups {
   double lookups = 0;
-  double absent = 0;
+  double absent = 0;  // negatives and expected false positives
 };
 
 // Measures the weights of TreeBits::SetUse(). Not thread-safe.
@@ -25,38 +24,38 @@ class RunUseCounter {
   // that decides anything is 1 in 1,000 (kNeededUse in tree_bits.h): it is then
   // ten lookups, with a standard error of a third, or half a bit per key.
   static constexpr double kLeastLookups = 10'000;
-  // The number of lookups after which earlier ones count half: a hundred times
+  // After this many lookups earlier ones count half. That is a hundred times
   // kLeastLookups, so that a weight of 1 in 1,000 is known to 3 %.
   static constexpr double kHalfLife = 1'000'000;
 
-  // Takes what `source`, a policy, and the sources of earlier calls counted
-  // since then: a copy of a policy is another source beside it. Weights are
-  // those of TreeBits::Weights(). Throws std::bad_alloc.
+  // Takes what `source`, the statistics of a policy, and the sources of earlier
+  // calls have counted since the last call. A copy of a policy is a source of
+  // its own. REQUIRES: filters_per_lookup is TreeBits::FiltersPerLookup() of
+  // the tree. Throws std::bad_alloc.
   void Update(const std::shared_ptr<PolicyStatistics>& source,
-              const std::map<int, double>& weights);
+              const std::map<int, double>& filters_per_lookup);
 
   // Does what Update() does, for given lookups by origin. Lookups of
-  // kUnknownOrigin are of tables that were written elsewhere, which count as
+  // kUnknownOrigin are in tables that were written elsewhere, which count as
   // the last run.
   void Count(std::map<int, OriginLookups> lookups,
-             const std::map<int, double>& weights);
+             const std::map<int, double>& filters_per_lookup);
 
-  // Empty as long as there are too few lookups.
+  // Returns an empty map as long as there are too few lookups.
   const RunUse& use() const { return use_; }
 
  private:
-  // Lookups of absent keys, and how many there would be if no lookup found its
-  // key.
-  struct Asked {
-    double absent = 0;
-    double most = 0;
+  // Queries of the filters of an origin. Older ones are partly forgotten.
+  struct Queries {
+    double absent = 0;  // those for keys that are not in the run
+    double most = 0;    // those that there would be if no lookup found its key
   };
 
-  // The rows that were seen of each.
+  // The policies, each with the counters that were taken last.
   std::map<std::weak_ptr<PolicyStatistics>, FilterRows, std::owner_less<>>
       sources_;
-  std::map<int, Asked> asked_;  // by origin
-  double lookups_ = 0;
+  std::map<int, Queries> queries_;  // by origin
+  double lookups_ = 0;  // the number that counts; older ones count less
   RunUse use_;
 };
 

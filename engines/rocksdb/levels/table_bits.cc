@@ -1,4 +1,4 @@
-// The rule by which a table gets its bits per key.
+// The rule by which a table gets its bits per key: TreeBits::BitsFor().
 
 #include <algorithm>
 #include <cmath>
@@ -77,8 +77,9 @@ std::vector<SortedRun> TreeBits::PlannedRuns() const {
   return RunsOf(PlanFullTree(Levels(), limits_, flush_keys()));
 }
 
-// The average that is set. If the last run needs no filter, the least average
-// with which lookups have no more false positives than with uniform bits.
+// Returns the average that is set. If the last run needs no filter, returns the
+// least average with which lookups have no more false positives than with
+// uniform bits.
 double TreeBits::PlannedAverage(const std::vector<SortedRun>& runs,
                                 const RateCurve& curve) const {
   if (IsNeeded(kBottommost)) return average_;
@@ -96,15 +97,15 @@ double TreeBits::MostBits(const NewTable& table, double free,
   }
   const double replaced =
       job->read.FilterBits(bits_of_unknown) / job->read.keys;
-  // DB::CompactFiles does not say what it replaces: it may be new keys.
+  // DB::CompactFiles does not say what it replaces. It may write new keys.
   if (job->silent && free < 0) return 0;
   const double keys_left = job->read.keys - job->written.keys;
   return replaced + (keys_left > 0 ? std::max(free, 0.0) / keys_left : 0);
 }
 
-// The bits up to the most that filters on disk may have together with a table
-// that is flushed. What a compaction has written counts as far as it has more
-// bits than what it replaces.
+// Returns the bits that are free: those that filters on disk may have at most,
+// less those that they have. A table that is flushed adds its keys. What a
+// compaction has written counts as far as it exceeds what it replaces.
 double TreeBits::FreeBits(const NewTable& table) const {
   double keys = keys_;
   double bits = Sums().FilterBits(average_);
@@ -118,9 +119,11 @@ double TreeBits::FreeBits(const NewTable& table) const {
 }
 
 // Gives bits to a table of a whole run, as universal compactions write them.
-// The sizes of later runs cannot be predicted there. So no run has less than
-// the average, and a run that is smaller than the largest may have half of the
-// bits that are free: the next, smaller run gets half of the rest.
+// The sizes of later runs cannot be predicted there. So the plan is not a full
+// tree: no run that lookups need has less than the average, and a run that is
+// smaller than the largest has as many more as the optimiser would give it
+// beside that one, as far as kPartOfFree of the bits that are free pays for
+// them.
 TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                                    const RateCurve& curve) const {
   const bool needed = IsNeeded(table.Origin());
@@ -148,36 +151,48 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
   return given;
 }
 
+double TreeBits::KeysOfRun(const NewTable& table, const FullTree& plan) const {
+  const auto planned = plan.levels.find(plan.PlannedLevel(table.level));
+  const bool is_planned = planned != plan.levels.end();
+  // The compaction merges several flushes within level 0, or writes into a
+  // level that is planned empty: what it reads becomes a run of its own.
+  const double read = table.KeysRead();
+  if (read > 0 && (table.level == 0 || !is_planned)) return read;
+  if (is_planned) return planned->second.KeysOfOne();
+  return table.level == 0 ? flush_keys() : 0;
+}
+
+bool TreeBits::IsOnlyRunOfManualCompaction(const NewTable& table) const {
+  return table.compaction != nullptr && table.compaction->manual &&
+         table.bottommost &&
+         std::max(KeysIn(table.level), table.KeysRead()) >= keys_;
+}
+
 TableBits TreeBits::BitsFor(const NewTable& table,
                             const RateCurve& curve) const {
   if (groups_.empty() || !(average_ >= kMinBitsPerKey)) return {average_};
   if (table.whole_run) return BitsOfWholeRun(table, curve);
 
-  const double read = table.KeysRead();
+  // 1. Plan the full tree, and the average of its filters.
   const FullTree plan = PlanWith(table);
   const std::vector<SortedRun> runs = RunsOf(plan);
   const double average = PlannedAverage(runs, curve);
-  // A manual compaction that leaves no other run: there is nothing to save for.
-  const bool manual = table.compaction && table.compaction->manual;
-  const bool only_run = std::max(KeysIn(table.level), read) >= keys_;
-  if (manual && only_run && table.bottommost && average == average_) {
+  // There are no upper levels for which the only run would save bits.
+  if (IsOnlyRunOfManualCompaction(table) && average == average_) {
     return {std::max(average_, LeastBits())};
   }
 
-  double run = table.level == 0 ? flush_keys() : 0;
-  const auto planned = plan.levels.find(plan.PlannedLevel(table.level));
-  if (planned != plan.levels.end()) run = planned->second.KeysOfOne();
-  // Several flushes are merged within level 0, or a level is emptied.
-  if (read > 0 && (table.level == 0 || planned == plan.levels.end()))
-    run = read;
+  // 2. Give the table the bits that its run has in the best allocation.
+  const double run = KeysOfRun(table, plan);
   if (!(run > 0)) return {average};
-
   TableBits given;
   double keys = 0;
   for (const SortedRun& of : runs) keys += of.keys;
   given.share = std::min(run / keys, 1.0);
   given.bits_per_key = BitsAtPrice(curve, Weighted(table.Origin(), {1, run}),
                                    PriceOfBits(curve, runs, average));
+
+  // 3. Limit what is more than the average by the filters on disk.
   if (goal_ == BitsGoal::kAverage && given.bits_per_key > average_) {
     const double most = MostBits(table, FreeBits(table), average_);
     given.bits_per_key = std::max(std::min(given.bits_per_key, most), average_);

@@ -135,7 +135,7 @@ std::map<int, LevelRuns> TreeBits::Levels() const {
   return levels;
 }
 
-std::map<int, double> TreeBits::Weights() const {
+std::map<int, double> TreeBits::FiltersPerLookup() const {
   std::map<int, double> weights;
   for (const auto& [group, sums] : groups_) {
     const auto& [level, origin] = group;

@@ -1,7 +1,7 @@
-// The tree of one column family as its files show it, and the bits per key of a
-// filter that is written into it under allocation=levels.
+// The tree of one column family, as far as it is known from its files, and the
+// bits per key of a filter that is written into it under allocation=levels.
 //
-// The rule (docs/design.md has an example with numbers): the optimiser
+// The rule is (docs/design.md has an example with numbers): the optimiser
 // (util/rates/allocation.h) distributes the average that was set over the runs
 // of the full tree (full_tree.h). A table gets the bits of its run there, but
 // not more than the average as far as the filters on disk would exceed it.
@@ -23,46 +23,54 @@
 
 namespace deltabloom::internal {
 
-// The share of lookups that query a run for keys that it does not hold, by
-// origin; 1 for origins without a value.
+// Maps an origin to the share of lookups that query a run for keys that it does
+// not hold. Origins without a value have the share 1.
 using RunUse = std::map<int, double>;
 
 // A run that a smaller share of lookups than this queries needs no filter of
-// its own: even without one it adds less than a read to a thousand lookups.
+// its own: even without one it adds less than a read to a thousand lookups. If
+// such runs kept their bits, filters would have 9.1 bits per key instead of 5
+// where all lookups hit (docs/measurements.md).
 inline constexpr double kNeededUse = 0.001;
 
-// Filters on disk may exceed the average that is planned by this part of it,
-// which upper levels get where RocksDB moved tables into the last run as they
-// were. With 0 lookups have 1.14 times the false positives, without a limit
-// sequential loads take 13 bits of 10 (docs/measurements.md).
+// Filters on disk may exceed the average that is planned by this part of it.
+// Upper levels need it where RocksDB moved tables into the last run without
+// writing them anew. With 0 lookups have 1.14 times as many false positives;
+// without a limit sequential loads have 13 bits per key instead of 10
+// (docs/measurements.md).
 inline constexpr double kMostExcess = 0.03;
 
-// The origin of a table: the level that it was written for (0 for flushes), or
-// one of these. A table is bottommost if there was no older data of its key
+// The origin of a table is the level that it was written for (0 for flushes),
+// or one of these. A table is bottommost if there was no older data of its key
 // range below it.
 inline constexpr int kUnknownOrigin = -1;
 inline constexpr int kBottommost = 1 << 20;
 
-// "flush", "level 5" or "last run".
+// Returns "flush", "level 5" or "last run".
 std::string NameOfOrigin(int origin);
 
 struct TableFacts {
-  uint64_t keys = 0;        // in its filter, or in the table without one
-  double filter_bits = -1;  // of the whole filter; negative: unknown
+  uint64_t keys = 0;  // in the filter, or in the table if it has no filter
+  double filter_bits = -1;  // size of the whole filter; negative if unknown
   int origin = kUnknownOrigin;
-  double tree_keys = 0;  // of the whole tree when it was written; 0: unknown
+  // Keys of the whole tree when the table was written; 0 if unknown.
+  double tree_keys = 0;
 };
 
+// Sums over files.
 struct FileSums {
   uint64_t files = 0;
   double keys = 0;
-  double dated_keys = 0;    // of files whose tree_keys are known
-  double tree_keys = 0;     // of each such file, times its keys
-  double known_bits = 0;    // of filters
-  double unknown_keys = 0;  // of files with unknown filters
+  double dated_keys = 0;    // keys of files whose tree_keys are known
+  double tree_keys = 0;     // sum of keys * tree_keys over these files
+  double known_bits = 0;    // bits of the filters whose sizes are known
+  double unknown_keys = 0;  // keys of files with filters of unknown size
 
+  // Adds a file, or takes it out if `add` is false.
   void Add(const TableFacts& facts, bool add = true);
   void Add(const FileSums& other);
+  // Returns the bits of all filters. Those of unknown size have
+  // bits_of_unknown bits per key.
   double FilterBits(double bits_of_unknown) const {
     return known_bits + bits_of_unknown * unknown_keys;
   }
@@ -71,22 +79,23 @@ struct FileSums {
 struct LiveTable {
   uint64_t file;
   int level;
-  uint64_t keys;  // used where no facts are known; 0: unknown
+  uint64_t keys;  // 0 if unknown; not used if the facts of the table are known
 };
 
+// A compaction that runs.
 struct Compaction {
-  std::string family;  // the name of its column family
-  std::vector<uint64_t> inputs;
-  FileSums read;
-  FileSums written;
+  std::string family;            // name of its column family
+  std::vector<uint64_t> inputs;  // numbers of the files that it reads
+  FileSums read;                 // sums over its inputs
+  FileSums written;              // sums over the tables that it has written
   bool manual = false;
-  // DB::CompactFiles, which has no events: `read` is the level that it writes
-  // to, or the whole tree.
+  // True for DB::CompactFiles, which has no events. `read` then is the level
+  // that it writes to, or the whole tree if that level is empty.
   bool silent = false;
-  uint64_t last_output = 0;
+  uint64_t last_output = 0;  // number of the last file that it wrote
 
-  // Bits already written that will replace bits of the inputs, which exist
-  // until it ends.
+  // Returns the bits already written that will replace bits of the inputs. Both
+  // exist until the compaction ends.
   double BitsInPlace(double bits_of_unknown) const {
     if (!(read.keys > 0)) return 0;
     const double part = std::min(written.keys / read.keys, 1.0);
@@ -95,21 +104,23 @@ struct Compaction {
   }
 };
 
+// A table that is about to be written.
 struct NewTable {
   int level = 0;
   bool bottommost = false;
-  // Its compaction writes a whole run, as universal ones do; else it merges
-  // into a level.
+  // True if its compaction writes a whole run, as universal compactions do;
+  // other compactions merge into a level.
   bool whole_run = false;
   const Compaction* compaction = nullptr;  // null for a flush, or if unknown
 
   int Origin() const { return bottommost ? kBottommost : level; }
-  // 0 for a flush, or if unknown.
+  // Returns the keys that its compaction reads; 0 for a flush, or if unknown.
   double KeysRead() const {
     return compaction && !compaction->silent ? compaction->read.keys : 0;
   }
 };
 
+// The bits of a new table.
 struct TableBits {
   double bits_per_key = 0;
   double share = 1;  // keys of its run / keys of the tree
@@ -122,112 +133,130 @@ enum class BitsGoal {
   kRate,     // false_positive_rate: filters may take what it needs
 };
 
-// A level that is not empty, or a file of level 0.
+// A sorted run: a level that is not empty, or a file of level 0.
 struct TreeRun {
   int level = 0;
   uint64_t files = 0;
   double keys = 0;
-  double filter_bits = 0;  // with the average for unknown filters
+  double filter_bits = 0;  // filters of unknown size count with the average
 };
 
-// Not thread-safe. No function but SetTree() visits files that it is not given.
+// The tree of a column family. Not thread-safe. The time of a call does not
+// depend on the number of files, except for SetTree() and for the files that a
+// call is given.
 class TreeBits {
  public:
   struct File {
-    int level = -1;  // not in the tree
+    int level = -1;  // -1 if the file is not in the tree
     TableFacts facts;
   };
 
-  // The facts of a table. It counts once it is in the tree.
+  // Sets the facts of a table, which counts once it is in the tree.
   void Learn(uint64_t file, const TableFacts& facts);
-  // A new file if it is unknown.
+  // Returns a new File if it is unknown.
   File Find(uint64_t file) const;
   void Forget(uint64_t file);
+  // Takes note of the keys of a flush.
   void Flushed(uint64_t keys);
-  // The keys of the next flush, at most; used as long as none is known.
+  // Sets the most keys that the next flush can have. They are used until the
+  // first call of Flushed().
   void ExpectFlush(uint64_t keys) { expected_ = static_cast<double>(keys); }
 
+  // Replaces the files of the tree.
   void SetTree(const std::vector<LiveTable>& tables);
+  // Takes files out of the tree and adds others. A file in both lists is moved.
   void Edit(const std::vector<uint64_t>& removed,
             const std::vector<LiveTable>& added);
 
   void SetLimits(const TreeLimits& limits) { limits_ = limits; }
   const TreeLimits& limits() const { return limits_; }
 
-  // Weights, and the least bits per key of a run while there are any.
+  // Sets by what shares of lookups runs are weighted, and the least bits per
+  // key of a run as long as `use` is not empty.
   void SetUse(const RunUse& use, double min_bits);
-  // Returns how many filters of each origin a lookup queries if no run has its
-  // key.
-  std::map<int, double> Weights() const;
+  // Returns how many filters of each origin a lookup of an absent key queries.
+  std::map<int, double> FiltersPerLookup() const;
 
-  // Set before BitsFor() is called.
+  // Sets the average bits per key that is planned for, and what limits it.
+  // REQUIRES: called before BitsFor().
   void SetAverage(double bits_per_key, BitsGoal goal);
-  // The bits of a table: the average as long as nothing is known.
+  // Returns the bits of a table; the average as long as nothing is known.
   TableBits BitsFor(const NewTable& table, const RateCurve& curve) const;
-  // The most bits per key that a table may have while `free` bits are left:
-  // those of the tables that it replaces, and besides all that is free.
+  // Returns the most bits per key that a table may have while `free` bits are
+  // left: those of the tables that it replaces, and in addition all that are
+  // free.
   double MostBits(const NewTable& table, double free,
                   double bits_of_unknown) const;
-  // The runs of the full tree, weighted by use.
+  // Returns the runs of the full tree, weighted by use.
   std::vector<SortedRun> PlannedRuns() const;
 
-  // The average over all filters on disk; unknown ones count with the average
-  // that is set.
+  // Returns the average bits per key of all filters on disk. Filters of unknown
+  // size count with the average that is set.
   double AverageBits() const;
 
-  // The runs from the top of the tree, without some files. Unknown filters
-  // count with the average. Level 0 has its newest kMostFilesOfLevel0 files
-  // only.
+  // Returns the runs from the top of the tree, without some files. Of level 0
+  // only the newest kMostFilesOfLevel0 files are returned: RocksDB stops writes
+  // at 36 files by default, and the time of a call must not depend on a
+  // database that never compacts.
   std::vector<TreeRun> Runs(const std::vector<uint64_t>& without = {}) const;
   static constexpr size_t kMostFilesOfLevel0 = 100;
 
-  // The sums over the tables of a level, or of the tree if it is negative.
+  // Returns sums over the tables of a level, or of the tree if `level` is
+  // negative.
   FileSums Sums(int level = -1) const;
-  // The filters of the tree, and those that are written but not in it yet.
+  // Returns the bits of the filters of the tree, and of those that are written
+  // but not in the tree yet.
   double FilterBits(double bits_of_unknown) const {
     return pending_bits_ + Sums().FilterBits(bits_of_unknown);
   }
 
   double keys() const { return keys_; }
-  // Keys expected until the last run is written again: as many as came since it
-  // was last written, on average over its tables. None where an operator
-  // rewrites it, nor for smaller runs of universal compaction, which are
-  // written again before it.
+  // Returns the keys that are expected to come until the last run is written
+  // again: as many as came since its tables were written, on average over them.
+  // None are expected where an operator rewrites the last run, nor for smaller
+  // runs of universal compaction, which are written again before it.
   double KeysToCome(const NewTable& table) const;
-  // Moving average of the keys of a flush; at least 1.
+  // Returns the moving average of the keys of a flush; at least 1.
   double flush_keys() const {
     return std::max(flush_keys_ > 0 ? flush_keys_ : expected_, 1.0);
   }
   size_t files() const { return files_.size(); }
 
  private:
+  // Adds a file to the sums, or takes it out of them if `add` is false.
   void Count(uint64_t number, const File& file, bool add);
   double UseOf(int origin) const;
   // Returns whether lookups need the filters of the runs of this origin.
   bool IsNeeded(int origin) const;
-  // The least bits per key of a run that lookups do not need.
+  // Returns the least bits per key of a run, which one that lookups do not need
+  // gets.
   double LeastBits() const;
-  // The levels as they are.
+  // Returns the levels as they are.
   std::map<int, LevelRuns> Levels() const;
-  // The full tree once the compaction of the table has ended.
+  // Plans the full tree as of the end of the table's compaction.
   FullTree PlanWith(const NewTable& table) const;
   SortedRun Weighted(int origin, const LevelRuns& runs) const;
   std::vector<SortedRun> RunsOf(const FullTree& tree) const;
   double PlannedAverage(const std::vector<SortedRun>& runs,
                         const RateCurve& curve) const;
+  // Returns the keys of the run to which the table will belong; 0 if unknown.
+  double KeysOfRun(const NewTable& table, const FullTree& plan) const;
+  // Returns whether a manual compaction writes the table into the only run that
+  // it leaves.
+  bool IsOnlyRunOfManualCompaction(const NewTable& table) const;
   double FreeBits(const NewTable& table) const;
   TableBits BitsOfWholeRun(const NewTable& table, const RateCurve& curve) const;
   double KeysIn(int level) const { return Sums(level).keys; }
   int DeepestLevel() const;
 
   std::unordered_map<uint64_t, File> files_;
-  // Sums over the files of the tree, by level and origin.
+  // Sums over the files of the tree by level and origin.
   std::map<std::pair<int, int>, FileSums> groups_;
   std::set<uint64_t, std::greater<uint64_t>> level0_;  // newest first
-  double keys_ = 0;          // of the files in the tree
-  double flush_keys_ = 0;    // moving average
-  double expected_ = 0;      // keys of the first flush
-  double pending_bits_ = 0;  // of files that are not in the tree
+  double keys_ = 0;          // in the files of the tree
+  double flush_keys_ = 0;    // moving average of keys; 0 before the first flush
+  double expected_ = 0;      // the most keys of the first flush
+  double pending_bits_ = 0;  // filter bits of files that are not in the tree
   TreeLimits limits_;
   RunUse use_;
   double min_bits_ = 0;

@@ -121,8 +121,9 @@ LimitsByFamily ParseLimits(std::string_view options) {
 
 namespace {
 
-// Reads the limits from the database's newest OPTIONS file, unless that is
-// `*file`: a listener lacks the handles that DB::GetOptions needs.
+// Reads the limits from the database's newest OPTIONS file, unless that is the
+// file *file, which was read before. DB::GetOptions is no help: it needs the
+// handles of column families, which a listener does not have.
 void ReadLimits(DB* db, std::string* file, LimitsByFamily* limits) {
   std::string newest;
   std::string text;
@@ -131,14 +132,14 @@ void ReadLimits(DB* db, std::string* file, LimitsByFamily* limits) {
       newest == *file) {
     return;
   }
-  // It may be replaced meanwhile; the next call reads the newer one.
+  // If the file was replaced meanwhile, the next call reads the newer one.
   const std::string path = db->GetName() + "/" + newest;
   if (!rocksdb::ReadFileToString(db->GetEnv(), path, &text).ok()) return;
   *limits = ParseLimits(text);
   *file = newest;
 }
 
-// 123 for "/path/000123.sst"; 0 for other names.
+// Returns 123 for "/path/000123.sst", and 0 for names of other shapes.
 uint64_t FileNumber(std::string_view path) {
   const size_t slash = path.rfind('/');
   if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
@@ -147,6 +148,9 @@ uint64_t FileNumber(std::string_view path) {
   return number;
 }
 
+// Returns the facts of a table from its properties. Its keys are those of the
+// filter, or the entries of the table if it has no filter or RocksDB is too old
+// to count the keys of filters.
 TableFacts FactsOf(const rocksdb::TableProperties& properties,
                    int origin = kUnknownOrigin) {
   TableFacts facts;
@@ -158,13 +162,14 @@ TableFacts FactsOf(const rocksdb::TableProperties& properties,
   return facts;
 }
 
+// Learns the facts of tables that are not known yet.
 void LearnTables(const rocksdb::TablePropertiesCollection& tables,
-                 TreeBits* bits) {
+                 TreeBits* tree) {
   for (const auto& [path, properties] : tables) {
     const uint64_t file = FileNumber(path);
     if (properties == nullptr || file == 0) continue;
-    if (bits->Find(file).facts.filter_bits >= 0) continue;
-    bits->Learn(file, FactsOf(*properties));
+    if (tree->Find(file).facts.filter_bits >= 0) continue;
+    tree->Learn(file, FactsOf(*properties));
   }
 }
 
@@ -172,6 +177,7 @@ std::shared_ptr<DatabaseTrees> TreesOfDB(Process* process, DB* db) {
   return TreesOf(process, db->GetName(), db->DefaultColumnFamily());
 }
 
+// Returns null if the column family is not known.
 FamilyTree* FindFamily(DatabaseTrees* trees, const std::string& name) {
   const auto it = trees->families.find(name);
   return it == trees->families.end() ? nullptr : &it->second;
@@ -185,8 +191,8 @@ void ForEachTable(const rocksdb::ColumnFamilyMetaData& metadata, Fn fn) {
   }
 }
 
-// Counts an event. Returns whether the trees are to be read from RocksDB
-// before it is used, and takes note that they are.
+// Counts an event. Returns true if the trees must be read from RocksDB instead
+// of being changed by the event; the caller then does so.
 //
 // RocksDB copies the names and keys of all files under its mutex when the trees
 // are read from it. So they are read again only after as many events as there
@@ -196,7 +202,7 @@ bool ReadIsDue(const std::string& family_name, DatabaseTrees* trees) {
   const std::lock_guard<std::mutex> lock(trees->mutex);
   size_t files = 0;
   for (const auto& [name, family] : trees->families) {
-    files += family.bits.files();
+    files += family.tree.files();
   }
   ++trees->events;
   // Creating a column family has no event.
@@ -205,7 +211,8 @@ bool ReadIsDue(const std::string& family_name, DatabaseTrees* trees) {
          trees->events >= files;
 }
 
-// The average bytes of a key and its value, by tables whose keys are known.
+// Sums over tables whose keys are known, for the average bytes of a key and its
+// value.
 struct KeySize {
   double bytes;
   double keys;
@@ -213,12 +220,12 @@ struct KeySize {
   double Average() const { return bytes / keys; }
 };
 
-// Adds the tables of a column family. RocksDB says 0 keys of tables that it has
-// not opened.
+// Returns `size` with the tables of a column family added. For tables that
+// RocksDB has not opened it reports 0 keys.
 KeySize SizeWith(const rocksdb::ColumnFamilyMetaData& metadata,
-                 const TreeBits& bits, KeySize size) {
+                 const TreeBits& tree, KeySize size) {
   ForEachTable(metadata, [&](const auto& file, int) {
-    const TableFacts facts = bits.Find(file.file_number).facts;
+    const TableFacts facts = tree.Find(file.file_number).facts;
     const uint64_t n = facts.filter_bits < 0 ? file.num_entries : facts.keys;
     if (n > 0) size.bytes += static_cast<double>(file.size);
     size.keys += static_cast<double>(n);
@@ -226,8 +233,9 @@ KeySize SizeWith(const rocksdb::ColumnFamilyMetaData& metadata,
   return size;
 }
 
-// Takes over the tables of a column family. Keys of tables that RocksDB has not
-// opened are estimated by their bytes.
+// Replaces the tree of a column family by what RocksDB reports. The keys of
+// tables that RocksDB has not opened are estimated from their bytes. The limits
+// are given in bytes, and stored in keys.
 void TakeTables(const rocksdb::ColumnFamilyMetaData& metadata,
                 double bytes_per_key, TreeLimits limits, FamilyTree* family) {
   std::vector<LiveTable> tables;
@@ -239,21 +247,22 @@ void TakeTables(const rocksdb::ColumnFamilyMetaData& metadata,
     if (n == 0) n = static_cast<uint64_t>(size / bytes_per_key);
     tables.push_back({file.file_number, level, n});
   });
-  family->bits.SetTree(tables);
+  family->tree.SetTree(tables);
   family->deleted.clear();
-  limits.base *= family->bits.keys() / std::max(bytes, 1.0);  // in keys
-  family->bits.SetLimits(limits);
+  limits.base *= family->tree.keys() / std::max(bytes, 1.0);  // in keys
+  family->tree.SetLimits(limits);
 }
 
-// Forgets compactions whose tables are in the tree.
-void ForgetEndedJobs(const TreeBits& bits, DatabaseTrees* trees) {
+// Forgets compactions whose tables are in the tree: they have ended.
+void ForgetEndedJobs(const TreeBits& tree, DatabaseTrees* trees) {
   for (auto job = trees->jobs.begin(); job != trees->jobs.end();) {
-    const bool ended = bits.Find(job->second.last_output).level >= 0;
+    const bool ended = tree.Find(job->second.last_output).level >= 0;
     job = ended ? trees->jobs.erase(job) : std::next(job);
   }
 }
 
-// Reads the trees of all column families from RocksDB.
+// Reads the trees of all column families from RocksDB, and forgets column
+// families that were dropped. REQUIRES: trees->order is held.
 void ReadAll(DB* db, DatabaseTrees* trees) {
   std::vector<rocksdb::ColumnFamilyMetaData> all;
   db->GetAllColumnFamilyMetaData(&all);
@@ -263,7 +272,7 @@ void ReadAll(DB* db, DatabaseTrees* trees) {
   KeySize of_database = {kBytesPerKey, 1};
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
     of_database =
-        SizeWith(metadata, trees->families[metadata.name].bits, of_database);
+        SizeWith(metadata, trees->families[metadata.name].tree, of_database);
   }
   std::map<std::string, FamilyTree> kept;
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
@@ -272,16 +281,17 @@ void ReadAll(DB* db, DatabaseTrees* trees) {
     // If nothing is known of the family, its keys are as large as those of the
     // database.
     const KeySize of_family =
-        SizeWith(metadata, family.bits, {of_database.Average(), 1});
+        SizeWith(metadata, family.tree, {of_database.Average(), 1});
     TakeTables(metadata, of_family.Average(), trees->limits[metadata.name],
                &family);
-    ForgetEndedJobs(family.bits, trees);
+    ForgetEndedJobs(family.tree, trees);
   }
   trees->families = std::move(kept);
 }
 
-// Changes a tree, after an event or before a table is written. Reads the trees
-// instead if they are not known yet, or no longer.
+// Brings a tree up to date, after an event or before a table is written: by the
+// change that the event reports, or by reading all trees from RocksDB if they
+// are not known yet, or may be wrong.
 void Update(DB* db, DatabaseTrees* trees, const std::string& family_name,
             const std::vector<uint64_t>& removed = {},
             const std::vector<LiveTable>& added = {}) {
@@ -290,9 +300,39 @@ void Update(DB* db, DatabaseTrees* trees, const std::string& family_name,
   if (removed.empty() && added.empty()) return;
   const std::lock_guard<std::mutex> lock(trees->mutex);
   FamilyTree* const family = FindFamily(trees, family_name);
-  if (family != nullptr) family->bits.Edit(removed, added);
+  if (family != nullptr) family->tree.Edit(removed, added);
 }
 
+// Returns the job of a compaction that has begun. Its inputs are in the tree.
+Compaction CompactionOf(const rocksdb::CompactionJobInfo& info,
+                        const TreeBits& tree) {
+  Compaction job;
+  job.family = info.cf_name;
+  job.manual =
+      info.compaction_reason == rocksdb::CompactionReason::kManualCompaction;
+  for (const auto& file : info.input_file_infos) {
+    job.inputs.push_back(file.file_number);
+    job.read.Add(tree.Find(file.file_number).facts);
+  }
+  return job;
+}
+
+// Takes note of a table that a job has written. REQUIRES: trees->mutex is held.
+void CountWritten(const rocksdb::TableFileCreationInfo& info, uint64_t file,
+                  const TableFacts& facts, DatabaseTrees* trees) {
+  const auto job = trees->jobs.find(info.job_id);
+  if (job != trees->jobs.end()) {
+    job->second.written.Add(facts);
+    job->second.last_output = file;
+  }
+  // No event will say when CompactFiles has ended.
+  trees->changed_silently |=
+      info.reason == rocksdb::TableFileCreationReason::kCompaction &&
+      (job == trees->jobs.end() || job->second.silent);
+}
+
+// Nothing throws: if memory runs out, an event is lost, and the trees differ
+// from RocksDB's until they are read again.
 class TreeListener final : public rocksdb::EventListener {
  public:
   explicit TreeListener(Process* process) : process_(process) {}
@@ -303,14 +343,15 @@ class TreeListener final : public rocksdb::EventListener {
     WithoutThrowing([&] {
       const auto trees = TreesOfDB(process_, db);
       Update(db, trees.get(), info.cf_name);
-      // RocksDB gives the number of a column family only for a handle, which is
-      // not known here. So this is the number of all of them together.
+      // RocksDB tells the entries in memory of a column family only for its
+      // handle, which is not known here. So this is their number in all column
+      // families together, which is no less.
       uint64_t keys = 0;
       db->GetAggregatedIntProperty(DB::Properties::kNumEntriesImmMemTables,
                                    &keys);
       const std::lock_guard<std::mutex> lock(trees->mutex);
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
-      if (family != nullptr) family->bits.ExpectFlush(keys);
+      if (family != nullptr) family->tree.ExpectFlush(keys);
     });
   }
 
@@ -329,16 +370,8 @@ class TreeListener final : public rocksdb::EventListener {
       const std::lock_guard<std::mutex> lock(trees->mutex);
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
       if (family == nullptr) return;
-      LearnTables(info.table_properties, &family->bits);
-      Compaction job;
-      job.family = info.cf_name;
-      job.manual = info.compaction_reason ==
-                   rocksdb::CompactionReason::kManualCompaction;
-      for (const auto& file : info.input_file_infos) {
-        job.inputs.push_back(file.file_number);
-        job.read.Add(family->bits.Find(file.file_number).facts);
-      }
-      trees->jobs[info.job_id] = std::move(job);
+      LearnTables(info.table_properties, &family->tree);
+      trees->jobs[info.job_id] = CompactionOf(info, family->tree);
     });
   }
 
@@ -373,9 +406,10 @@ class TreeListener final : public rocksdb::EventListener {
         const std::lock_guard<std::mutex> lock(trees->mutex);
         FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
         if (family != nullptr && file != 0) {
-          family->bits.Learn(file, FactsOf(info.table_properties));
+          family->tree.Learn(file, FactsOf(info.table_properties));
         }
-        trees->changed_silently = true;  // the event does not say the level
+        // The event does not say to which level the file was added.
+        trees->changed_silently = true;
       }
       Update(db, trees.get(), info.cf_name);
     });
@@ -390,7 +424,8 @@ class TreeListener final : public rocksdb::EventListener {
   }
 
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
-    DropAnnouncement(process_);  // which another kind of policy has left
+    // The announcement is still there if the policy is not one of Deltabloom's.
+    DropAnnouncement(process_);
     WithoutThrowing([&] {
       const auto trees = FindTrees(process_, info.db_name);
       const uint64_t file = FileNumber(info.file_path);
@@ -399,21 +434,15 @@ class TreeListener final : public rocksdb::EventListener {
       const auto written = trees->origins.extract(info.file_path);
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
       if (family == nullptr || !info.status.ok()) return;
-      const int known = family->bits.Find(file).facts.origin;
-      if (!written && known != kUnknownOrigin) return;  // by another listener
+      const int known = family->tree.Find(file).facts.origin;
+      // Another listener of the database was first.
+      if (!written && known != kUnknownOrigin) return;
       const TableFacts facts = FactsOf(
           info.table_properties, written ? written.mapped() : kUnknownOrigin);
-      family->bits.Learn(file, facts);
-      const auto job = trees->jobs.find(info.job_id);
-      if (job != trees->jobs.end()) {
-        job->second.written.Add(facts);
-        job->second.last_output = file;
-      }
-      trees->changed_silently |=
-          info.reason == rocksdb::TableFileCreationReason::kCompaction &&
-          (job == trees->jobs.end() || job->second.silent);
+      family->tree.Learn(file, facts);
+      CountWritten(info, file, facts, trees.get());
       if (info.reason == rocksdb::TableFileCreationReason::kFlush) {
-        family->bits.Flushed(facts.keys);
+        family->tree.Flushed(facts.keys);
       }
     });
   }
@@ -426,21 +455,22 @@ class TreeListener final : public rocksdb::EventListener {
       const std::lock_guard<std::mutex> lock(trees->mutex);
       trees->origins.erase(info.file_path);
       for (auto& [id, job] : trees->jobs) {
-        if (job.silent && job.last_output == file) job.read = {};  // it failed
+        // CompactFiles has failed, so its table replaces nothing.
+        if (job.silent && job.last_output == file) job.read = {};
       }
       for (auto& [name, family] : trees->families) {
-        if (family.bits.Find(file).level >= 0) {
+        if (family.tree.Find(file).level >= 0) {
           trees->changed_silently = true;
           family.deleted.insert(file);
         } else {
-          family.bits.Forget(file);
+          family.tree.Forget(file);
         }
       }
     });
   }
 
-  // The handle of the default column family is deleted when the database is
-  // closed.
+  // RocksDB deletes the handle of the default column family when the database
+  // is closed.
   void OnColumnFamilyHandleDeletionStarted(
       rocksdb::ColumnFamilyHandle* handle) override {
     WithoutThrowing([&] { ForgetTrees(process_, handle); });

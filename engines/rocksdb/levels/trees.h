@@ -1,5 +1,15 @@
-// The trees of all open databases of the process, which a listener updates and
-// policies read. Policies do not own the trees: databases share policies.
+// The trees of all open databases of a process.
+//
+// Who makes them: the listener of a database, at the first event of the
+// database after it was opened, or ReadTree(). They are in Process::databases.
+//
+// Who uses them: the listener updates them at each event. Policies look up the
+// tree of the table that they build a filter for, and change what belongs to
+// the policy of a column family. The functions that print levels read them. A
+// policy does not own a tree, because databases share policies.
+//
+// When they end: when RocksDB deletes the handle of the default column family,
+// which it does when the database is closed; a builder may hold them longer.
 #pragma once
 
 #include <cstdint>
@@ -21,86 +31,95 @@
 
 namespace deltabloom::internal {
 
-// The sizes in bytes up to which compactions let the levels of each column
-// family grow.
+// The limits of column families by name, in bytes.
 using LimitsByFamily = std::map<std::string, TreeLimits>;
 
-// Reads them from the text of an OPTIONS file. Lines that are not understood
+// Reads limits from the text of an OPTIONS file. Lines that are not understood
 // are ignored.
 LimitsByFamily ParseLimits(std::string_view options);
 
-// The last table of an origin.
+// What the last table of an origin got.
 struct LastTable {
   const char* layout = nullptr;
   double bits_per_key = 0;
-  double without_use = 0;  // as if runs counted alike
-  double logged = 0;       // the bits per key in the LOG
+  double without_use = 0;  // bits per key that it would have without weights
+  double logged = 0;       // bits per key in the last line of the LOG
 };
 
 // The tree of a column family, and what its policy did last.
 struct FamilyTree {
-  TreeBits bits;
-  double target = 0;  // bits per key; 0: no policy of levels has set any
+  TreeBits tree;
+  // The average bits per key of the plan; 0 until a policy with
+  // allocation=levels has set it.
+  double target = 0;
   RunUseCounter use;
-  uint64_t filter_memory = 0;  // as its policy has it, as far as known
-  uint64_t seen_memory = 0;    // as its policy had it when last called
+  // The total of its policy as far as it is known: that of the last call, or
+  // one that SetOptions has given another column family since.
+  uint64_t filter_memory = 0;
+  uint64_t seen_memory = 0;  // the total at the last call of its policy
   Layout layout = Layout::kClassic;
   std::map<int, LastTable> given;  // by origin
   // Tables of the tree that were deleted since it was read: those of a dropped
-  // column family, or replaced by CompactFiles. Until it is read again they
-  // stay in it, as it lacks the tables that replaced them.
+  // column family, or those that CompactFiles replaced. They stay in the tree
+  // until it is read again, because it lacks the tables that replaced them.
   std::set<uint64_t> deleted;
 };
 
 struct DatabaseTrees {
-  // Identifies the database: another one of the same name has another.
+  // The handle of the default column family. It identifies the database: one
+  // that is opened later under the same name has another handle.
   const void* default_family = nullptr;
 
-  // Held while the tree is read from RocksDB and taken over. Locked before
-  // `mutex`.
+  // Held while the trees are read from RocksDB and taken over, so that an older
+  // state never replaces a newer one. Locked before `mutex`.
   std::mutex order;
-  uint64_t events = 0;  // since the tree was read; under `order`
-  // The OPTIONS file that was read last, and its limits; under `order`.
-  std::string options_file;
-  LimitsByFamily limits;
+  // The next three are guarded by `order`.
+  uint64_t events = 0;       // number of events since the trees were read
+  std::string options_file;  // the name of the one that was read last
+  LimitsByFamily limits;     // those of options_file
 
-  std::mutex mutex;  // the rest
+  std::mutex mutex;  // guards the rest
   std::map<std::string, FamilyTree> families;
-  std::unordered_map<int, Compaction> jobs;
-  std::map<std::string, int> origins;  // of tables being written, by path
-  // Filters of unknown size count with these bits per key under filter_memory;
-  // 0: not set yet.
+  std::unordered_map<int, Compaction> jobs;  // compactions that run, by job
+  // Origins of the tables that are being written, by path. A policy adds one,
+  // and the event of the table's end takes it.
+  std::map<std::string, int> origins;
+  // The bits per key with which filters of unknown size count under
+  // filter_memory; 0 until they are first needed.
   double bits_from_before = 0;
-  // The tree changed without events, as by DB::CompactFiles; the next event
-  // reads it.
+  // True if a tree has changed without an event, as by DB::CompactFiles. The
+  // next event then reads all trees.
   bool changed_silently = false;
-  std::string memory_problem;  // of filter_memory, as in the LOG
+  std::string memory_problem;  // the problem of filter_memory in the LOG
 };
 
-// Makes the trees if necessary.
+// Returns the trees of a database, which are made if necessary.
 std::shared_ptr<DatabaseTrees> TreesOf(Process* process,
                                        const std::string& name,
                                        const void* default_family);
-// Null if the database has none.
+// Returns null if the database has no trees.
 std::shared_ptr<DatabaseTrees> FindTrees(Process* process,
                                          const std::string& name);
+// Drops the trees of the database with this default column family.
 void ForgetTrees(Process* process, const void* default_family);
 std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees(
     Process* process);
 
 // Announces the table whose builder this thread is about to make.
 void AnnounceTable(Process* process, TableAnnouncement table);
+// Drops the announcement of this thread, if there is one.
 void DropAnnouncement(Process* process);
-// Drops it, and returns it if it is for this column family.
+// Drops the announcement of this thread, and returns it if it is for this
+// column family.
 std::optional<TableAnnouncement> TakeAnnouncement(Process* process,
                                                   const std::string& family);
 
-// A listener, without a state of its own: any number may listen to a database.
-// Nothing throws into RocksDB. Throws std::bad_alloc.
+// Returns a listener. It has no state of its own, so any number of them may
+// listen to a database. Its functions do not throw. Throws std::bad_alloc.
 std::unique_ptr<rocksdb::EventListener> NewTreeListener(Process* process);
-// Reads what the listener would know of a database after its first event.
+// Reads the trees of a database, as the listener does at the first event.
 void ReadTree(Process* process, rocksdb::DB* db);
-// Returns whether one of them is a listener of NewTreeListener().
+// Returns whether one of the listeners is made by NewTreeListener().
 bool HasTreeListener(
     const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners);
 

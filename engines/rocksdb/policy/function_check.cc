@@ -17,37 +17,38 @@ using rocksdb::FilterBitsBuilder;
 using rocksdb::Slice;
 using rocksdb::Status;
 
-// The functions of a builder in the order of its virtual table, in which the
-// two functions of its destructor come first.
-enum Function : size_t {
-  kAddKey = 2,
+// The functions of a builder with the names that problems have for them, in the
+// order of its virtual table after the two functions of its destructor.
 #if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
-  kAddKeyAndAlt,
+#define DELTABLOOM_ADD_KEY_AND_ALT(F) F(kAddKeyAndAlt, "AddKeyAndAlt")
+#else
+#define DELTABLOOM_ADD_KEY_AND_ALT(F)
 #endif
-  kEstimateEntriesAdded,
-  kFinish,
-  kFinishWithStatus,
-  kMaybePostVerify,
-  kApproximateNumEntries,
-  kCalculateSpace,
-  kEstimatedFpRate,
-  kFunctions,
+#define DELTABLOOM_BUILDER_FUNCTIONS(F)              \
+  F(kAddKey, "AddKey")                               \
+  DELTABLOOM_ADD_KEY_AND_ALT(F)                      \
+  F(kEstimateEntriesAdded, "EstimateEntriesAdded")   \
+  F(kFinish, "Finish")                               \
+  F(kFinishWithStatus, "Finish with a status")       \
+  F(kMaybePostVerify, "MaybePostVerify")             \
+  F(kApproximateNumEntries, "ApproximateNumEntries") \
+  F(kCalculateSpace, "CalculateSpace")               \
+  F(kEstimatedFpRate, "EstimatedFpRate")
+
+enum Function : size_t {
+  kDestructor = 0,
+  kDeletingDestructor,
+#define DELTABLOOM_PLACE(place, name) place,
+  DELTABLOOM_BUILDER_FUNCTIONS(DELTABLOOM_PLACE)
+#undef DELTABLOOM_PLACE
+      kFunctions,
 };
 
 constexpr std::array<const char*, kFunctions> kNames = {
-    "the destructor",
-    "the destructor",
-    "AddKey",
-#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
-    "AddKeyAndAlt",
-#endif
-    "EstimateEntriesAdded",
-    "Finish",
-    "Finish with a status",
-    "MaybePostVerify",
-    "ApproximateNumEntries",
-    "CalculateSpace",
-    "EstimatedFpRate",
+    "the destructor", "the destructor",
+#define DELTABLOOM_NAME(place, name) name,
+    DELTABLOOM_BUILDER_FUNCTIONS(DELTABLOOM_NAME)
+#undef DELTABLOOM_NAME
 };
 
 // The two registers in which a Slice is returned; a number is in the first.
