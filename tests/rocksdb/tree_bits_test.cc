@@ -69,6 +69,7 @@ TreeBits TreeOf(const std::string& text) {
 struct SimulatedPlan {
   double asked = 10;
   double ratio = 4;
+  double base_keys = 2500;  // in level 1 when it is full
   // Keys that compactions write for each key that is flushed.
   double speed = 100;
   // Number of distinct keys, any of which may be flushed. 0: each key once.
@@ -82,7 +83,7 @@ struct SimulatedPlan {
 struct SimulatedTree {
   explicit SimulatedTree(const SimulatedPlan& how)
       : plan(how), curve(Curve(how.layout)) {
-    tree.SetLimits({kLevel0Files, kBaseKeys, how.ratio, false});
+    tree.SetLimits({kLevel0Files, how.base_keys, how.ratio, false});
     levels[0].clear();
   }
 
@@ -117,9 +118,7 @@ struct SimulatedTree {
     return runs;
   }
 
-  // Keys of a flush and of level 1 in the simulated tree.
   static constexpr double kFlushKeys = 1000;
-  static constexpr double kBaseKeys = 2500;
   static constexpr size_t kParts = 10;
   static constexpr double kLevel0Files = 4;  // that start a compaction
   static constexpr size_t kStopFiles = 36;   // at which flushes wait
@@ -174,7 +173,7 @@ struct SimulatedTree {
   bool CompactOnce() {
     size_t from = levels.size();
     double worst = 1;
-    double limit = kBaseKeys;
+    double limit = plan.base_keys;
     for (size_t level = 0; level < levels.size(); ++level) {
       double score = static_cast<double>(levels[0].size()) / kLevel0Files;
       if (level > 0) {
@@ -660,44 +659,99 @@ TEST(TreeBitsBurstTest, ABurstKeepsTheBitsOfTheOptionAndIsNotWorseThanUniform) {
   EXPECT_GT(gains, 0.88);
 }
 
-// A tree that grows tenfold under a total: its filters exceed it by no more
-// than the least bits of the keys that were flushed meanwhile, and are within
-// 5 % once the tree is rewritten.
-TEST(FilterMemoryTest, TenfoldGrowthKeepsTheTotal) {
+// docs/levels.md says how many false positives there may be after a burst into
+// an empty database. Most of them come from the upper levels, which are empty
+// then: filters have fewer bits than are set. In the same memory uniform bits
+// have hardly fewer.
+TEST(TreeBitsBurstTest, AfterABurstIntoAnEmptyDatabase) {
+  double most = 0;        // relative to 10 bits for all tables
+  double most_in_it = 0;  // relative to uniform bits in the same memory
+  double fewest_bits = 10;
   for (const double ratio : {4.0, 10.0}) {
-    SimulatedPlan plan;
-    plan.ratio = ratio;
-    constexpr double kKeys = 150'000;
-    plan.filter_memory = static_cast<uint64_t>(kKeys * 12 / 8);
-    const double total = 8 * static_cast<double>(plan.filter_memory);
-    SimulatedTree tree(plan);
-    double flushes_within = 0;  // of the total, when filters last were
-    double false_positives = 0;
-    double steps = 0;
-    for (; tree.tree.keys() < kKeys; ++steps) {
-      tree.Flush();
-      // Tables have whole keys and bits.
-      const double excess = tree.tree.FilterBits(20) - total;
-      if (excess <= 0) flushes_within = tree.flushes;
-      ASSERT_LE(excess, 4 * (tree.flushes - flushes_within) *
-                            (SimulatedTree::kFlushKeys + 1))
-          << tree.tree.keys();
-      false_positives += tree.Ours().rates;
-      // The ceiling on average, while there is more than enough.
-      if (steps < 9) {
-        EXPECT_NEAR(tree.tree.AverageBits(), 20, 1);
+    for (const double base_keys :
+         {1000.0, 2500.0, 5000.0, 10'000.0, 20'000.0}) {
+      for (const double universe : {0.0, 30'000.0, 60'000.0, 150'000.0}) {
+        for (const double speed : {1.0, 1.5, 2.0, 3.0}) {
+          for (const int flushes : {60, 100, 150, 200, 300}) {
+            SimulatedPlan plan;
+            plan.ratio = ratio;
+            plan.base_keys = base_keys;
+            plan.universe = universe;
+            plan.speed = speed;
+            SimulatedTree tree(plan);
+            for (int i = 0; i < flushes; ++i) tree.Flush();
+            while (tree.CompactOnce()) {
+            }
+            const Allocation ours = tree.Ours();
+            const double bits = ours.bits / ours.keys;
+            const auto relative_to = [&](double uniform) {
+              return ours.rates /
+                     UniformBits(tree.curve, tree.SortedRuns(), uniform).rates;
+            };
+            most = std::max(most, relative_to(10));
+            most_in_it = std::max(most_in_it, relative_to(bits));
+            fewest_bits = std::min(fewest_bits, bits);
+          }
+        }
       }
     }
-    // Flushes have the least bits at times.
-    EXPECT_LT(false_positives / steps, 0.001);
-    EXPECT_EQ(tree.problem, "");
-    tree.plan.universe = kKeys;
-    for (int i = 0; i < 600; ++i) tree.Flush();
-    const SteadyState steady(&tree);
-    EXPECT_NEAR(steady.bits, total / tree.tree.keys(),
-                0.05 * total / tree.tree.keys());
-    EXPECT_GT(steady.gain, 0.7);
   }
+  EXPECT_NEAR(most, 1.46, 0.05);
+  EXPECT_NEAR(most_in_it, 1.10, 0.03);
+  EXPECT_NEAR(fewest_bits, 9.4, 0.05);
+}
+
+// A tree that grows tenfold under a total: its filters exceed it by no more
+// than the least bits of the keys that were flushed meanwhile, and are at most
+// 7 % below it once the tree is rewritten. docs/levels.md has the false
+// positives while it grows: they depend on how often a flush has the least
+// bits, of which one is 0.07 of a false positive.
+TEST(FilterMemoryTest, TenfoldGrowthKeepsTheTotal) {
+  double fewest = 1;  // false positives, on average over a growth
+  double most = 0;
+  for (const double ratio : {4.0, 10.0}) {
+    for (const double base_keys :
+         {500.0, 1000.0, 2500.0, 5000.0, 10'000.0, 20'000.0, 40'000.0}) {
+      SCOPED_TRACE(testing::Message() << "T " << ratio << ", " << base_keys
+                                      << " keys in the first level");
+      SimulatedPlan plan;
+      plan.ratio = ratio;
+      plan.base_keys = base_keys;
+      constexpr double kKeys = 150'000;
+      plan.filter_memory = static_cast<uint64_t>(kKeys * 12 / 8);
+      const double total = 8 * static_cast<double>(plan.filter_memory);
+      SimulatedTree tree(plan);
+      double flushes_within = 0;  // of the total, when filters last were
+      double false_positives = 0;
+      double steps = 0;
+      for (; tree.tree.keys() < kKeys; ++steps) {
+        tree.Flush();
+        // Tables have whole keys and bits.
+        const double excess = tree.tree.FilterBits(20) - total;
+        if (excess <= 0) flushes_within = tree.flushes;
+        ASSERT_LE(excess, 4 * (tree.flushes - flushes_within) *
+                              (SimulatedTree::kFlushKeys + 1))
+            << tree.tree.keys();
+        false_positives += tree.Ours().rates;
+        // The ceiling on average, while there is more than enough.
+        if (steps < 9) {
+          EXPECT_NEAR(tree.tree.AverageBits(), 20, 1);
+        }
+      }
+      fewest = std::min(fewest, false_positives / steps);
+      most = std::max(most, false_positives / steps);
+      EXPECT_EQ(tree.problem, "");
+      tree.plan.universe = kKeys;
+      for (int i = 0; i < 600; ++i) tree.Flush();
+      const SteadyState steady(&tree);
+      const double part = steady.bits * tree.tree.keys() / total;
+      EXPECT_GT(part, 0.93);
+      EXPECT_LE(part, 1);
+      EXPECT_GT(steady.gain, 0.7);
+    }
+  }
+  EXPECT_NEAR(fewest, 0.0001, 0.0001);
+  EXPECT_NEAR(most, 0.011, 0.005);
 }
 
 // A tree that has doubled since its last run was written: that run leaves room
