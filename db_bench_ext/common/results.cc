@@ -3,8 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
 
 namespace deltabloom::bench {

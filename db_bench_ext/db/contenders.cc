@@ -1,13 +1,20 @@
 #include "db_bench_ext/db/contenders.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/db/tree.h"
+#include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/private_abi.h"
+#include "util/rates/allocation.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"
 

@@ -6,15 +6,25 @@
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/db/contenders.h"
+#include "db_bench_ext/db/tree.h"
 
 namespace deltabloom::db_reads {
 namespace {

@@ -5,11 +5,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/db/contenders.h"
+#include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/tree.h"
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_statistics.h"
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,7 +13,15 @@
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
+#include "db_bench_ext/db/contenders.h"
+#include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/loading.h"
 #include "db_bench_ext/db/options.h"
+#include "db_bench_ext/db/range_filters.h"
+#include "db_bench_ext/db/scans.h"
+#include "db_bench_ext/db/schemas.h"
+#include "db_bench_ext/db/tree.h"
 
 namespace deltabloom::db_reads {
 namespace {

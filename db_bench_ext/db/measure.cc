@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -8,7 +9,9 @@
 #include <vector>
 
 #include "db_bench_ext/common/mixing.h"
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/tree.h"
 
 namespace deltabloom::db_reads {
 namespace {

@@ -1,12 +1,21 @@
 #include <rocksdb/version.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/common/results.h"
+#include "db_bench_ext/db/contenders.h"
+#include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/loading.h"
 #include "db_bench_ext/db/options.h"
+#include "db_bench_ext/db/scans.h"
+#include "db_bench_ext/db/schemas.h"
+#include "db_bench_ext/db/tree.h"
+#include "util/rates/allocation.h"
 
 namespace deltabloom::db_reads {
 

@@ -4,9 +4,20 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/db/contenders.h"
+#include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/range_filters.h"
+#include "db_bench_ext/db/schemas.h"
+#include "db_bench_ext/db/tree.h"
 
 namespace deltabloom::db_reads {
 namespace {

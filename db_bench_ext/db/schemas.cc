@@ -1,7 +1,12 @@
 #include "db_bench_ext/db/schemas.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/mixing.h"
 

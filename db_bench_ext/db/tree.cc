@@ -5,17 +5,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"
+#include "deltabloom/filter.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
+#include "util/cpu.h"
 #include "util/layouts/layout.h"
 #include "util/rates/rates.h"
 

@@ -3,15 +3,22 @@
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>
 
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "deltabloom/filter.h"
 #include "deltabloom/leveldb.h"
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
+#include "util/cpu.h"
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
 #include "util/rates/rates.h"

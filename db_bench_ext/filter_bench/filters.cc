@@ -1,11 +1,22 @@
 #include "db_bench_ext/filter_bench/filters.h"
 
 #include <malloc.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
 #include <stdexcept>
+#include <vector>
+
+#include "db_bench_ext/common/mixing.h"
+#include "db_bench_ext/filter_bench/competitors.h"
+#include "db_bench_ext/filter_bench/keys.h"
 
 // While memory is counted, malloc and calloc, on which operator new rests, add
 // what they give. Replaced for shared libraries as well, so exported: clang

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
+
+#include "db_bench_ext/common/mixing.h"
 
 namespace deltabloom::bench {
 

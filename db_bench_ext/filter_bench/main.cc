@@ -1,7 +1,9 @@
 // filter_bench: the cost and the false positives of filters, side by side.
+#include <benchmark/benchmark.h>
 #include <leveldb/db.h>
 
 #include <cctype>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/initialize.h"
 #include "db_bench_ext/filter_bench/modes.h"
 #include "rocksdb/version.h"

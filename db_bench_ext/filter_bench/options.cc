@@ -1,6 +1,7 @@
 // The command line of filter_bench.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <sstream>
@@ -10,6 +11,7 @@
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/competitors.h"
+#include "db_bench_ext/filter_bench/keys.h"
 #include "db_bench_ext/filter_bench/modes.h"
 
 namespace deltabloom::bench {

@@ -1,18 +1,24 @@
 // Range filters and, to compare, Bloom filters of prefixes.
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <functional>
 #include <map>
+#include <ratio>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/modes.h"
 #include "deltabloom/filter.h"
 #include "util/range/filter.h"

@@ -3,11 +3,13 @@
 // comparison with that library alone would prove little. The bytes, the builder
 // and the hash are the library's own.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "db_bench_ext/filter_bench/competitors.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/filter_policy.h"
 #include "util/cpu.h"
 #include "util/rates/rates.h"

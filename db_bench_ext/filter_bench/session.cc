@@ -1,6 +1,9 @@
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -9,8 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/competitors.h"
+#include "db_bench_ext/filter_bench/filters.h"
 #include "db_bench_ext/filter_bench/modes.h"
 
 namespace deltabloom::bench {

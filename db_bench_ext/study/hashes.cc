@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/study/studies.h"
 #include "util/hash.h"
 #include "util/hash64.h"

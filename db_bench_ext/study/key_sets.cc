@@ -1,4 +1,6 @@
 // The keys of the study of hashes.
+#include <stdio.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -7,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <ios>
 #include <random>
 #include <sstream>
 #include <string>

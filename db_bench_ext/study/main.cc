@@ -2,12 +2,14 @@
 // --json writes all rows, which plots.py draws.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/study/studies.h"
 
 namespace deltabloom::study {

@@ -2,6 +2,7 @@
 // over the number of keys, and of classic filters over their exact size.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,10 +10,13 @@
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/study/studies.h"
 #include "deltabloom/filter.h"
 #include "deltabloom/sizing.h"
 #include "util/coding.h"
+#include "util/cpu.h"
+#include "util/hash_list.h"
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
 

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <ios>
 #include <map>
+#include <ostream>
 #include <string>
 #include <string_view>
 

@@ -12,11 +12,14 @@
 #include <rocksdb/table.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "deltabloom/filter.h"
 
 namespace {
 

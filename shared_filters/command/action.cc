@@ -2,7 +2,17 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
 #include <vector>
+
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/command/interrupt.h"
+#include "shared_filters/command/options.h"
+#include "tools/program/console.h"
+#include "tools/program/program.h"
 
 namespace deltabloom::tools {
 namespace {

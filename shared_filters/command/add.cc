@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -7,8 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/command/action.h"
 #include "shared_filters/command/commands.h"
 #include "shared_filters/command/keys.h"
+#include "shared_filters/command/options.h"
+#include "tools/program/program.h"
 
 namespace deltabloom::tools {
 namespace {

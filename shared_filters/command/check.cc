@@ -1,11 +1,17 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
 
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/command/action.h"
 #include "shared_filters/command/commands.h"
 #include "shared_filters/command/keys.h"
+#include "shared_filters/command/options.h"
+#include "tools/program/console.h"
+#include "tools/program/program.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -1,15 +1,19 @@
 // Files of Guava's BloomFilter (docs/format.md, chapter "Guava"): a header of
 // six bytes, then big-endian words.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "deltabloom/guava_filter.h"
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/command/action.h"
 #include "shared_filters/command/commands.h"
 #include "shared_filters/command/info.h"
+#include "shared_filters/command/options.h"
 #include "shared_filters/command/whole_file.h"
+#include "tools/program/program.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -6,8 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/command/action.h"
 #include "shared_filters/command/commands.h"
+#include "shared_filters/command/options.h"
+#include "tools/program/console.h"
+#include "tools/program/program.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -1,7 +1,10 @@
 #include "shared_filters/command/interrupt.h"
 
+#include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "shared_filters/command/whole_file.h"
 

@@ -6,8 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "shared_filters/command/interrupt.h"
 #include "shared_filters/command/whole_file.h"
 
 namespace deltabloom::tools {

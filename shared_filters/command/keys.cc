@@ -1,6 +1,13 @@
 #include "shared_filters/command/keys.h"
 
 #include <cstdint>
+#include <memory>
+#include <string>
+
+#include "shared_filters/command/action.h"
+#include "shared_filters/command/key_reader.h"
+#include "shared_filters/command/options.h"
+#include "tools/program/console.h"
 
 namespace deltabloom::tools {
 

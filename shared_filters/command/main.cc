@@ -3,6 +3,7 @@
 
 #include "shared_filters/command/commands.h"
 #include "shared_filters/command/options.h"
+#include "tools/program/program.h"
 
 int main(int argc, char** argv) {
   using namespace deltabloom::tools;

@@ -1,9 +1,12 @@
 // The commands that make, confirm, move and delete a filter.
 #include <string>
 
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/command/action.h"
 #include "shared_filters/command/commands.h"
 #include "shared_filters/command/info.h"
+#include "shared_filters/command/options.h"
+#include "tools/program/program.h"
 
 namespace deltabloom::tools {
 namespace {

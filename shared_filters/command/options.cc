@@ -2,7 +2,11 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <ios>
 #include <stdexcept>
+#include <string>
+
+#include "deltabloom/redis_filter.h"
 
 namespace deltabloom::tools {
 namespace {

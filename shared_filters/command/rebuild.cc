@@ -1,9 +1,14 @@
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/command/action.h"
 #include "shared_filters/command/commands.h"
 #include "shared_filters/command/keys.h"
+#include "shared_filters/command/options.h"
+#include "tools/program/program.h"
 
 namespace deltabloom::tools {
 namespace {

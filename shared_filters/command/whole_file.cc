@@ -1,5 +1,6 @@
 #include "shared_filters/command/whole_file.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +11,11 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
+#include <string>
 #include <system_error>
+
+#include "shared_filters/command/interrupt.h"
 
 namespace deltabloom::tools {
 

@@ -1,11 +1,16 @@
 // Adding keys: a script for each group of keys of a shard.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/redis/batch.h"
+#include "shared_filters/redis/client.h"
+#include "shared_filters/redis/connection.h"
+#include "shared_filters/redis/descriptor.h"
 #include "shared_filters/redis/filter.h"
 
 namespace deltabloom {

@@ -1,8 +1,11 @@
 #include "shared_filters/redis/batch.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
+#include <string_view>
 
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/redis/filter.h"
 
 namespace deltabloom::internal {

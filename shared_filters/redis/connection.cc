@@ -5,12 +5,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "deltabloom/redis_filter.h"
 #include "util/json.h"
 
 namespace deltabloom {

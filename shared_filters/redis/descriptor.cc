@@ -1,10 +1,18 @@
 #include "shared_filters/redis/descriptor.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <random>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/redis/connection.h"
 #include "util/json.h"
 
 namespace deltabloom {

@@ -3,7 +3,16 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/redis/client.h"
+#include "shared_filters/redis/connection.h"
+#include "shared_filters/redis/descriptor.h"
 
 namespace deltabloom {
 

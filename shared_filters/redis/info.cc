@@ -3,6 +3,9 @@
 #include <chrono>
 #include <cstdint>
 
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/redis/client.h"
+#include "shared_filters/redis/descriptor.h"
 #include "shared_filters/redis/filter.h"
 #include "shared_filters/redis/verify.h"
 

@@ -1,6 +1,7 @@
 // Rebuilding a filter while others read and fill it.
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,7 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/memory/atomic_bits.h"
+#include "shared_filters/redis/client.h"
+#include "shared_filters/redis/connection.h"
+#include "shared_filters/redis/descriptor.h"
 #include "shared_filters/redis/filter.h"
 
 namespace deltabloom {

@@ -1,17 +1,19 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
 
 #include "deltabloom/go_murmur3_filter.h"
+#include "deltabloom/guava_filter.h"
 #include "deltabloom/sizing.h"
 #include "shared_filters/memory/local_size.h"
 #include "shared_filters/memory/murmur3.h"
 #include "shared_filters/redis/descriptor.h"
 #include "util/hash64.h"
+#include "util/layouts/local/local.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::internal {

@@ -1,5 +1,13 @@
 #include "shared_filters/redis/verify.h"
 
+#include <string>
+#include <vector>
+
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/redis/client.h"
+#include "shared_filters/redis/connection.h"
+#include "shared_filters/redis/descriptor.h"
+
 namespace deltabloom::internal {
 
 Request AskIdentity(const Shard& names) {

@@ -1,10 +1,21 @@
 // The parts that all measuring programs share: text, numbers, files. Interrupts
 // are tested with the programs.
+#include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/mixing.h"

@@ -1,15 +1,24 @@
 // The parts of db_reads, on small databases.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/range_filters.h"
 #include "db_bench_ext/db/scans.h"
 #include "db_bench_ext/db/schemas.h"
 #include "db_bench_ext/db/tree.h"

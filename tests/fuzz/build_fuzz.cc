@@ -4,12 +4,22 @@
 //
 // Input: 1 byte of flags, 2 of bits per key, 2 for the number of keys made up,
 // 2 of max_build_bytes, then keys: a size of 1 byte and the bytes.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"
 #include "table/framing.h"
 #include "tests/fuzz/harness.h"
 #include "tests/random.h"
+#include "util/cpu.h"
+#include "util/hash_list.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::fuzz {
 namespace {

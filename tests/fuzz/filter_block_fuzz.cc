@@ -3,7 +3,11 @@
 // which must keep its keys.
 //
 // Input: 8 bytes of block offset, the filter block.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"

@@ -2,10 +2,17 @@
 // every way to query them, at every CPU level, gives the same answer.
 //
 // Input: size of the key, the key, the filter.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_policy.h"
 #include "table/framing.h"
 #include "tests/fuzz/harness.h"
+#include "util/cpu.h"
 
 namespace deltabloom::fuzz {
 namespace {

@@ -2,6 +2,9 @@
 // families that it names.
 //
 // Input: the bytes.
+#include <cstddef>
+#include <string_view>
+
 #include "tests/fuzz/harness.h"
 #include "tools/deltabloom/block_cache.h"
 

@@ -2,6 +2,10 @@
 // records whose checksums hold.
 //
 // Input: the bytes; the first is the size of the first record, and so on.
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "table/sst/sst.h"
 #include "tests/fuzz/harness.h"
 #include "tools/deltabloom/manifest.h"

@@ -3,7 +3,10 @@
 // names a policy.
 //
 // Input: the bytes.
+#include <cstdint>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "tests/fuzz/harness.h"
 #include "tools/deltabloom/options_file.h"

@@ -5,6 +5,14 @@
 //
 // Input: a byte that chooses among these, the text, a zero byte, a byte of the
 // table's options, and keys: a size of 1 byte and the bytes.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/convenience.h"

@@ -3,8 +3,18 @@
 // holds one of them.
 //
 // Input: what to do, two bounds, then a range filter, or bits per key and keys.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "tests/fuzz/harness.h"
 #include "util/coding.h"
+#include "util/range/cut.h"
 #include "util/range/filter.h"
 
 namespace deltabloom::fuzz {

@@ -5,6 +5,12 @@
 //
 // Input: what to do, two bounds, then a property, or its fields and keys.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "engines/rocksdb/ranges/property.h"
 #include "tests/fuzz/harness.h"

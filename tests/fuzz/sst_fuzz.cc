@@ -4,14 +4,20 @@
 //
 // Input: the table. The fuzzer's own changes are followed by a repair of the
 // checksums, mostly, so that the content is read.
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 
+#include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
 #include "tests/fuzz/harness.h"
 #include "util/coding.h"
+#include "util/cpu.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

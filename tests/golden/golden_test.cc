@@ -5,6 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "deltabloom/filter.h"
 #include "tests/csv.h"
 #include "tests/filters.h"
 

@@ -7,6 +7,12 @@
 //
 // Only for a change of the format that is meant: the committed file is what
 // keeps filters on disk readable.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
 #include "tests/golden/golden.h"
 #include "tests/reference/reference.h"
 

@@ -3,13 +3,22 @@
 // them is known.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "deltabloom/filter.h"
 #include "tests/filters.h"
 #include "tests/layouts/subject.h"
 #include "tests/util/replaced_new.h"
 #include "util/coding.h"
+#include "util/cpu.h"
 #include "util/hash64.h"
+#include "util/hash_list.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom {
 namespace {

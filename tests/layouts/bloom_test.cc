@@ -1,14 +1,25 @@
 // Classic and local beyond the tests of every layout. Classic: reciprocals give
 // exact remainders; and what users of good sizes rely on (their rule is tested
 // against the reference). Local: fields as docs/format.md defines them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deltabloom/filter.h"
 #include "table/framing.h"
 #include "tests/csv.h"
 #include "tests/filters.h"
-#include "tests/layouts/subject.h"
 #include "tests/random.h"
 #include "tests/reference/reference.h"
-#include "util/hash64.h"
+#include "util/cpu.h"
+#include "util/key_batch.h"
 #include "util/layouts/classic/classic.h"
+#include "util/layouts/layout.h"
 #include "util/layouts/local/local.h"
 
 namespace deltabloom {

@@ -4,10 +4,24 @@
 // seed come up, and no input breaks it.
 #include "util/layouts/compact/compact.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "tests/layouts/compact_hashes.h"
 #include "tests/layouts/subject.h"
+#include "tests/random.h"
+#include "tests/reference/reference.h"
 #include "util/coding.h"
+#include "util/cpu.h"
 #include "util/hash64.h"
+#include "util/hash_list.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom {
 namespace {

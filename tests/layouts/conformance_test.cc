@@ -3,10 +3,25 @@
 //
 // A new layout needs no code here, only a reference (tests/reference).
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "deltabloom/filter.h"
 #include "tests/layouts/subject.h"
 #include "tests/random.h"
 #include "tests/reference/reference.h"
+#include "util/cpu.h"
 #include "util/layouts/classic/classic.h"
+#include "util/layouts/layout.h"
 #include "util/layouts/local/local.h"
 
 namespace deltabloom {

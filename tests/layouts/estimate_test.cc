@@ -1,9 +1,20 @@
 // Keys and rate estimated from a filter's bytes, compared with the keys that it
 // was built from and with its measured rate.
-#include <cmath>
+#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deltabloom/filter.h"
 #include "tests/layouts/subject.h"
 #include "tests/random.h"
+#include "util/cpu.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::test {
 namespace {

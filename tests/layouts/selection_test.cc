@@ -1,10 +1,20 @@
 // Choosing a layout: by name, automatically, and within a limit of memory; and
 // the arithmetic of plans, up to sizes that no test can allocate.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deltabloom/filter.h"
 #include "deltabloom/filter_policy.h"
 #include "tests/filters.h"
 #include "tests/layouts/subject.h"
 #include "tests/random.h"
 #include "tests/reference/reference.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom {
 namespace {

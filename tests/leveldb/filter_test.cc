@@ -1,5 +1,8 @@
 // The LevelDB policy and filter blocks compared with LevelDB's own: the same
 // bytes, the same answers; and the policy without memory.
+#include "deltabloom/filter.h"
+
+#include <gtest/gtest.h>
 #include <leveldb/env.h>
 #include <leveldb/filter_policy.h>
 #include <leveldb/options.h>
@@ -7,8 +10,12 @@
 #include <leveldb/table_builder.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"

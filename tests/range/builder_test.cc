@@ -1,12 +1,25 @@
 // The builder of range filters: input that it rejects, its memory, its choice
 // of cuts, and bytes that must not change.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ios>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "tests/random.h"
 #include "tests/range/subject.h"
 #include "tests/util/replaced_new.h"
 #include "util/hash64.h"
+#include "util/range/cut.h"
+#include "util/range/filter.h"
+#include "util/range/numbers.h"
 
 namespace deltabloom::test {
 namespace {

@@ -6,7 +6,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "tests/random.h"
 #include "tests/range/workloads.h"
 #include "util/range/filter.h"
 

@@ -1,7 +1,13 @@
 // The public interface.
 
+#include <gtest/gtest.h>
+
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "deltabloom/range_filter.h"
 #include "tests/range/subject.h"

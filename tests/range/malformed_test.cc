@@ -1,9 +1,18 @@
 // Every rule that a range filter can break, with the answer that docs/format.md
 // requires; and bytes changed at random, which must not be read out of bounds.
 
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "tests/random.h"
 #include "tests/range/subject.h"
 #include "util/coding.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::test {
 namespace {

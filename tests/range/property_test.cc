@@ -1,9 +1,18 @@
 // No range that holds a key is ever answered with no, whatever the keys, and
 // the answers are those of a slow reader made after docs/format.md.
 
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "tests/random.h"
 #include "tests/range/subject.h"
 #include "tests/reference/reference.h"
+#include "util/range/cut.h"
 #include "util/range/filter.h"
 
 namespace deltabloom::test {

@@ -3,11 +3,21 @@
 // errors; for prefixes with a limit for each workload. The keys are the same at
 // every run unless DELTABLOOM_SEED is set.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "tests/random.h"
 #include "tests/range/subject.h"
 #include "tests/range/workloads.h"
+#include "util/range/filter.h"
 
 namespace deltabloom::test {
 namespace {

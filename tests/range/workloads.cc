@@ -1,7 +1,12 @@
 #include "tests/range/workloads.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
 
+#include "tests/random.h"
 #include "tests/range/subject.h"
 #include "util/hash64.h"
 

@@ -1,4 +1,10 @@
 // Reference of the layout "classic", bit by bit.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tests/reference/reference.h"
 
 namespace deltabloom::reference {

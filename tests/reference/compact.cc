@@ -1,6 +1,12 @@
 #include <algorithm>
 #include <bitset>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tests/reference/reference.h"
 

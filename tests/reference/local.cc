@@ -1,4 +1,10 @@
 // Reference of the layout "local", bit by bit, and of the 64-bit hash.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tests/reference/reference.h"
 
 namespace deltabloom::reference {

@@ -2,8 +2,19 @@
 // length; all its keys are looked up each time. No reader crashes or reads out
 // of bounds, and a key is lost only where nothing protects it. For the figures
 // of docs/trust.md, of filters of 0 to 300 keys: DELTABLOOM_DAMAGE_KEYS=300.
-#include <numeric>
+#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
 #include "tests/filters.h"
 #include "tests/random.h"

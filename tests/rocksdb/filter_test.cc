@@ -1,13 +1,25 @@
 // Builders and readers of filters: what RocksDB may call, what docs/format.md
 // requires of bytes of every kind, seeded filters under attack, and filters
 // while they are built.
+#include "deltabloom/filter.h"
+
+#include <gtest/gtest.h>
 #include <malloc.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <set>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/process.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/cache.h"
 #include "table/framing.h"
@@ -15,8 +27,11 @@
 #include "tests/rocksdb/delegating_policy.h"
 #include "tests/rocksdb/test_db.h"
 #include "util/coding.h"
+#include "util/cpu.h"
 #include "util/hash64.h"
+#include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"
+#include "util/siphash.h"
 // Newer releases declare the functions of a Cache here.
 #if __has_include("rocksdb/advanced_cache.h")
 #include "rocksdb/advanced_cache.h"

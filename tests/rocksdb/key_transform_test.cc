@@ -1,12 +1,24 @@
 // Key transforms: the registry, the option, databases whose comparator calls
 // different bytes equal, and RocksDB's own options that conflict.
-#include <tuple>
+#include "deltabloom/key_transform.h"
 
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/cache.h"
 #include "tests/random.h"
 #include "tests/rocksdb/equal_keys.h"
+#include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
 namespace {

@@ -1,20 +1,35 @@
 // allocation=levels on real databases: with its listener and without, through
 // OPTIONS files, several column families, existing databases; and what it knows
 // of the trees of a process.
+#include <gtest/gtest.h>
+
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
+#include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/base/process.h"
+#include "engines/rocksdb/levels/full_tree.h"
+#include "engines/rocksdb/levels/tree_bits.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/file_system.h"
 #include "tests/rocksdb/levels_db.h"
+#include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
 namespace {

@@ -6,10 +6,27 @@
 // every workload under every style. DELTABLOOM_LEVELS_SEEDS sets the number of
 // random loads, of 200,000 to 700,000 keys each.
 
-#include <iterator>
+#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
 #include "tests/random.h"
 #include "tests/rocksdb/levels_db.h"
+#include "tests/rocksdb/test_db.h"
+#include "util/rates/allocation.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::testing {
 namespace {

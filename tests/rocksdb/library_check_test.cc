@@ -1,10 +1,17 @@
 // Which RocksDB is accepted: its version, and the functions of its builders.
+#include <gtest/gtest.h>
+
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "engines/rocksdb/policy/function_check.h"
 #include "engines/rocksdb/policy/policy.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {

@@ -1,9 +1,18 @@
 // No stored key is lost and filters reject absent keys, by every way in which
 // RocksDB uses them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "tests/rocksdb/equal_keys.h"
+#include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
 namespace {

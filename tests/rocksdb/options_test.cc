@@ -1,12 +1,21 @@
 // The options of a policy: as text, in code, and in OPTIONS files.
 #include "engines/rocksdb/base/options.h"
 
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <set>
+#include <sstream>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {

@@ -2,23 +2,39 @@
 // in what programs call to make a policy. RocksDB sees no exception, no added
 // key is lost, a policy is as requested or there is an error, and the next try,
 // with memory, succeeds.
+#include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <vector>
 
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
+#include "deltabloom/rocksdb_ranges.h"
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/api/register.h"
-#include "engines/rocksdb/policy/policy.h"
+#include "engines/rocksdb/base/rocksdb_version.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/ranges/collector.h"
 #include "engines/rocksdb/ranges/iterator.h"
-#include "table/framing.h"
+#include "engines/rocksdb/ranges/property.h"
+#include "engines/rocksdb/ranges/state.h"
 #include "tests/rocksdb/ranges_db.h"
+#include "tests/rocksdb/test_db.h"
 #include "tests/util/replaced_new.h"
+#include "util/layouts/layout.h"
 #include "util/range/filter.h"
 
 // RocksDB's cache leaks its tables when it gets no memory for the next one.

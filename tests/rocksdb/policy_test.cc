@@ -1,12 +1,20 @@
 // Tests what a policy passes to its builders, writes into LOGs, and prints when
 // it cannot be made.
-#include "engines/rocksdb/policy/policy.h"
+#include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "deltabloom/c.h"
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
+#include "util/layouts/layout.h"
 #include "util/version.h"
 
 namespace deltabloom::testing {

@@ -1,14 +1,24 @@
 // Scans with range filters against RocksDB's own iterator with the same bounds:
 // random databases of every key shape, random writes of every kind, random
 // moves in both directions. DELTABLOOM_RANGES sets the number of scans.
-#include <atomic>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <thread>
+#include <memory>
+#include <string>
 
+#include "deltabloom/rocksdb_ranges.h"
+#include "engines/rocksdb/base/rocksdb_version.h"
 #include "rocksdb/merge_operator.h"
+#include "tests/random.h"
 #include "tests/rocksdb/equal_keys.h"
+#include "tests/rocksdb/range_scans.h"
 #include "tests/rocksdb/ranges_db.h"
+#include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
 namespace {

@@ -1,14 +1,28 @@
 // The iterators of RocksDBRanges: what scans find, whatever tables they skip,
 // in every way that RocksDB makes iterators. ranges_test.cc has the rest.
-#include <thread>
+#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "deltabloom/key_transform.h"
+#include "deltabloom/rocksdb_ranges.h"
+#include "engines/rocksdb/base/rocksdb_version.h"
 #include "rocksdb/merge_operator.h"
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/utilities/stackable_db.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/utilities/write_batch_with_index.h"
 #include "tests/rocksdb/equal_keys.h"
+#include "tests/rocksdb/range_scans.h"
 #include "tests/rocksdb/ranges_db.h"
+#include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
 namespace {

@@ -1,15 +1,34 @@
 // RocksDBRanges: options, the collector beside others and by name, properties
 // that readers let pass, limits, learning, statistics, and what a scan asks.
 // ranges_scans_test.cc has what scans find.
-#include <atomic>
-#include <limits>
+#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "deltabloom/rocksdb.h"
+#include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/ranges/iterator.h"
+#include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/samples.h"
 #include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "tests/rocksdb/equal_keys.h"
+#include "tests/rocksdb/range_scans.h"
 #include "tests/rocksdb/ranges_db.h"
+#include "tests/rocksdb/test_db.h"
+#include "util/range/cut.h"
+#include "util/range/range.h"
 #include "util/version.h"
 
 namespace deltabloom::testing {

@@ -1,6 +1,14 @@
 // SetOptions on the policy of an open database, in each way that RocksDB
 // accepts. Nothing here registers the policy by a call: making one has to be
 // enough.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {

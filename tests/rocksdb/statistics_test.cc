@@ -1,9 +1,16 @@
 // The statistics of filters: in databases of which a test knows every lookup,
 // compared with RocksDB's own tickers; as text, JSON and for Prometheus; and
 // the advice from them.
-#include <cmath>
-#include <tuple>
+#include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_statistics.h"
 #include "tests/rocksdb/test_db.h"
 

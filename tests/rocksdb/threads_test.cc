@@ -1,16 +1,35 @@
 // Calls that RocksDB and programs make from several threads at the same time.
 // The label `threads` marks tests that also run under ThreadSanitizer, which
 // ignores RocksDB's own races.
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "deltabloom/filter.h"
+#include "deltabloom/rocksdb.h"
+#include "deltabloom/rocksdb_ranges.h"
+#include "deltabloom/rocksdb_statistics.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
+#include "engines/rocksdb/statistics/lookup_cells.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/levels_db.h"
+#include "tests/rocksdb/range_scans.h"
 #include "tests/rocksdb/ranges_db.h"
+#include "tests/rocksdb/test_db.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::testing {
 namespace {

@@ -2,14 +2,33 @@
 // events, without a database.
 #include "engines/rocksdb/levels/tree_bits.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <initializer_list>
 #include <limits>
+#include <map>
+#include <memory>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "deltabloom/filter.h"
+#include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/levels/full_tree.h"
 #include "engines/rocksdb/levels/level_bits.h"
+#include "engines/rocksdb/levels/run_use.h"
+#include "engines/rocksdb/levels/trees.h"
+#include "engines/rocksdb/statistics/lookup_cells.h"
+#include "engines/rocksdb/statistics/statistics.h"
 #include "tests/random.h"
+#include "util/rates/allocation.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {

@@ -1,8 +1,15 @@
 // Key sets, rates and hashes of the study.
 #include "db_bench_ext/study/studies.h"
 
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <ios>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "db_bench_ext/common/program.h"
 #include "tests/csv.h"

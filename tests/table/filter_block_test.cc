@@ -2,10 +2,20 @@
 // to malformed blocks, to random tables and to blocks that LevelDB wrote.
 #include "deltabloom/filter_block.h"
 
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "deltabloom/filter.h"
+#include "deltabloom/filter_policy.h"
 #include "tests/filter_block_golden.h"
 #include "tests/filters.h"
 #include "tests/random.h"

@@ -2,10 +2,19 @@
 // build and ask a filter give the bytes and answers of the long ones.
 #include "deltabloom/filter.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "deltabloom/filter_policy.h"
 #include "table/small_filter.h"

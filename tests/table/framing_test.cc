@@ -3,11 +3,22 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deltabloom/filter.h"
 #include "tests/csv.h"
 #include "tests/filters.h"
 #include "util/coding.h"
+#include "util/cpu.h"
 #include "util/hash.h"
 #include "util/key_batch.h"
+#include "util/layouts/layout.h"
+#include "util/siphash.h"
 
 namespace deltabloom::internal {
 namespace {

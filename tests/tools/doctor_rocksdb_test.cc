@@ -1,10 +1,19 @@
 // deltabloom doctor on databases that RocksDB makes here: the levels and column
 // families that it reads from the MANIFEST are those that RocksDB knows.
 
-#include <map>
-#include <set>
-#include <tuple>
+#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/folder.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"

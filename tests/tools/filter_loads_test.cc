@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <tuple>
 
 #include "tools/deltabloom/block_cache.h"
+#include "tools/deltabloom/database.h"
 
 namespace deltabloom::tools {
 namespace {

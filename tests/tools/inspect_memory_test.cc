@@ -1,5 +1,14 @@
 // deltabloom inspect with little memory: a file that needs more does not keep
 // it from reading the others.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <ios>
+#include <string>
+
+#include "table/sst/sst.h"
+#include "tests/sst/crafted.h"
 #include "tests/tools/tool_test.h"
 
 namespace deltabloom {

@@ -1,10 +1,16 @@
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <ostream>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "tests/torture/torture.h"

@@ -2,8 +2,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <random>
+#include <string>
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"

@@ -2,9 +2,14 @@
 // no sense.
 #include "util/rates/allocation.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "tests/random.h"
 

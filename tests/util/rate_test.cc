@@ -1,14 +1,24 @@
 // The formulas against the published table, and against each other; and the
 // rates that layouts compute, compared with filters of random hashes: every
 // bound is the binomial error of the count.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <map>
 #include <memory>
+#include <string>
 
+#include "deltabloom/filter.h"
 #include "deltabloom/sizing.h"
 #include "tests/csv.h"
 #include "tests/random.h"
+#include "util/cpu.h"
+#include "util/hash_list.h"
+#include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"
 

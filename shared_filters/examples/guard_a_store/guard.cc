@@ -2,8 +2,14 @@
 
 #include <rocksdb/options.h>
 
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <string>
+
+#include "deltabloom/redis_filter.h"
 
 using deltabloom::RedisError;
 using deltabloom::RedisFilter;

@@ -3,8 +3,9 @@
 //
 //   c++ -std=c++17 *.cc $(pkg-config --cflags --libs deltabloom-redis)
 //   -lrocksdb -pthread
-#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 #include <system_error>
 #include <thread>
 
+#include "deltabloom/redis_filter.h"
 #include "guard.h"
 
 namespace {

@@ -3,6 +3,9 @@
 // same bytes again.
 //
 // Input: the bytes.
+#include <string>
+#include <string_view>
+
 #include "deltabloom/go_murmur3_filter.h"
 #include "deltabloom/guava_filter.h"
 #include "tests/fuzz/harness.h"

@@ -4,6 +4,14 @@
 //
 // Input: a byte that chooses among these, then the fields, each ended by a zero
 // byte; the text; or the tree.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/redis/connection.h"
 #include "shared_filters/redis/descriptor.h"
 #include "tests/fuzz/harness.h"
 

@@ -2,12 +2,19 @@
 // size, from one thread and from many; its rates against measured ones.
 #include "deltabloom/concurrent_filter.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "deltabloom/filter.h"
+#include "deltabloom/sizing.h"
 #include "tests/random.h"
 #include "tests/reference/reference.h"
 #include "util/coding.h"

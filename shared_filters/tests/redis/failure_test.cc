@@ -1,5 +1,18 @@
 // Tests what can go wrong between a filter and its Redis: each failure is a
 // clear error, and every check answers "may match".
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/redis/connection.h"
 #include "shared_filters/tests/redis/server.h"
 
