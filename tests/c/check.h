@@ -1,4 +1,4 @@
-/* What the C programs of the tests check with. */
+/* Assertions of the C programs among the tests. */
 #pragma once
 
 #include <deltabloom/c.h>

@@ -201,8 +201,9 @@ static void CheckErrors(void) {
   deltabloom_range_filter_destroy(NULL);
 }
 
-/* What a rate takes depends on the layout and, in classic, on the number of
- * keys; an ideal Bloom filter would take 9.585 bits per key for 0.01. */
+/* The bits that a rate takes depend on the layout and, in classic, on the
+ * number of keys; an ideal Bloom filter would take 9.585 bits per key for 0.01.
+ */
 static void CheckRates(void) {
   deltabloom_options_t* const options = deltabloom_options_create();
   const struct {

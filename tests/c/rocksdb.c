@@ -193,20 +193,10 @@ static void CheckRefusedRanges(deltabloom_rocksdb_ranges_t* ranges,
       "use json, prometheus or text");
 }
 
-/* Scans of the even numbers below 2 * kKeys; of another family, of part of the
- * keys by bounds and a snapshot in the read options. */
-static void CheckRanges(const char* path) {
+/* The keys that scans find between two bounds, with a prefix, and between the
+ * bounds of the read options. */
+static void CheckScans(deltabloom_rocksdb_ranges_t* ranges, rocksdb_t* db) {
   char* error = NULL;
-  rocksdb_options_t* const options = Options(NULL);
-  rocksdb_options_set_create_if_missing(options, 1);
-  deltabloom_rocksdb_ranges_t* const ranges = deltabloom_rocksdb_ranges_create(
-      "bits_per_key=12;learning=false", &error);
-  CheckNoError(error);
-  CHECK(deltabloom_rocksdb_ranges_add_to(ranges, options, &error) == 1);
-  CheckNoError(error);
-  rocksdb_t* const db = rocksdb_open(options, path, &error);
-  CheckNoError(error);
-  Write(db);
   rocksdb_readoptions_t* const read = rocksdb_readoptions_create();
   /* Both a pointer and a length. */
 #define SCAN(family, lower, upper)                                           \
@@ -232,6 +222,15 @@ static void CheckRanges(const char* path) {
     snprintf(upper, sizeof(upper), "%06d", i + 1);
     CHECK(KeysOf(SCAN(NULL, lower, upper)) == 0);
   }
+  rocksdb_readoptions_set_iterate_lower_bound(read, "000150", 6);
+  rocksdb_readoptions_set_iterate_upper_bound(read, "000160", 6);
+  CHECK(KeysOf(SCAN(NULL, "000100", "000200")) == 5);
+  rocksdb_readoptions_destroy(read);
+}
+
+/* REQUIRES: CheckScans ran. */
+static void CheckScanStatistics(deltabloom_rocksdb_ranges_t* ranges) {
+  char* error = NULL;
   CheckHas(deltabloom_rocksdb_ranges_statistics(ranges, "text", &error),
            "Tables asked: ");
   CheckHas(deltabloom_rocksdb_ranges_statistics(ranges, "prometheus", &error),
@@ -242,12 +241,12 @@ static void CheckRanges(const char* path) {
   const char* const rejected = strstr(json, "\"tables_rejected\":");
   CHECK(rejected != NULL && strtol(strchr(rejected, ':') + 1, NULL, 10) > 900);
   deltabloom_free(json);
-  rocksdb_readoptions_set_iterate_lower_bound(read, "000150", 6);
-  rocksdb_readoptions_set_iterate_upper_bound(read, "000160", 6);
-  CHECK(KeysOf(SCAN(NULL, "000100", "000200")) == 5);
-  rocksdb_readoptions_destroy(read);
+}
 
-  /* The snapshot is older than the keys of the family, so it sees none. */
+/* The snapshot is older than the only key of the family, so it sees none. */
+static void CheckSnapshot(deltabloom_rocksdb_ranges_t* ranges, rocksdb_t* db,
+                          rocksdb_options_t* options) {
+  char* error = NULL;
   rocksdb_column_family_handle_t* const family =
       rocksdb_create_column_family(db, options, "other", &error);
   CheckNoError(error);
@@ -265,10 +264,13 @@ static void CheckRanges(const char* path) {
   CHECK(KeysOf(SCAN_OTHER()) == 0);
   rocksdb_readoptions_destroy(other);
   rocksdb_release_snapshot(db, snapshot);
+  rocksdb_column_family_handle_destroy(family);
+}
 
-  CheckRefusedRanges(ranges, options, db);
-
-  /* The iterator keeps what it needs. */
+/* An iterator keeps what it needs. Destroys `ranges`. */
+static void CheckScanOutlivesRanges(deltabloom_rocksdb_ranges_t* ranges,
+                                    rocksdb_t* db) {
+  char* error = NULL;
   rocksdb_readoptions_t* const last = rocksdb_readoptions_create();
   rocksdb_iterator_t* const scan = deltabloom_rocksdb_ranges_create_iterator(
       ranges, db, last, NULL, "000100", 6, "000200", 6, &error);
@@ -277,7 +279,26 @@ static void CheckRanges(const char* path) {
   deltabloom_rocksdb_ranges_destroy(NULL);
   rocksdb_readoptions_destroy(last);
   CHECK(KeysOf(scan) == 50);
-  rocksdb_column_family_handle_destroy(family);
+}
+
+/* Scans of the even numbers below 2 * kKeys. */
+static void CheckRanges(const char* path) {
+  char* error = NULL;
+  rocksdb_options_t* const options = Options(NULL);
+  rocksdb_options_set_create_if_missing(options, 1);
+  deltabloom_rocksdb_ranges_t* const ranges = deltabloom_rocksdb_ranges_create(
+      "bits_per_key=12;learning=false", &error);
+  CheckNoError(error);
+  CHECK(deltabloom_rocksdb_ranges_add_to(ranges, options, &error) == 1);
+  CheckNoError(error);
+  rocksdb_t* const db = rocksdb_open(options, path, &error);
+  CheckNoError(error);
+  Write(db);
+  CheckScans(ranges, db);
+  CheckScanStatistics(ranges);
+  CheckSnapshot(ranges, db, options);
+  CheckRefusedRanges(ranges, options, db);
+  CheckScanOutlivesRanges(ranges, db);
   rocksdb_close(db);
   rocksdb_destroy_db(options, path, &error);
   CheckNoError(error);

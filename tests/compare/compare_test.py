@@ -92,7 +92,7 @@ class Case(unittest.TestCase):
 
 
 class Finished(Case):
-    """What comes of a comparison that is done; each test has a copy of it."""
+    """Tests the files of a comparison that is done; each test has a copy of them."""
 
     @classmethod
     def setUpClass(cls):
@@ -164,7 +164,7 @@ class Cells(Case):
         for preset, least, most in (("quick", 12, 25), ("full", 65, 100)):
             names = self.compare("--preset", preset, "--list").stdout.split()
             self.assertEqual(len(names), len(set(names)))
-            self.assertTrue(least <= len(names) <= most, len(names))
+            self.assertIn(len(names), range(least, most + 1))
 
     def test_the_listener_is_named_where_it_is_needed(self):
         cells = self.cells(

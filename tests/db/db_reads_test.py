@@ -132,7 +132,8 @@ class Demo(Case):
         low, high = {"rocksdb-ribbon": (6.5, 7.5), "deltabloom-auto-levels": (9.5, 10.5)}.get(
             name, (10, 10.2)
         )
-        self.assertTrue(low <= run["bits_per_key"] <= high, run)
+        self.assertGreaterEqual(run["bits_per_key"], low, run)
+        self.assertLessEqual(run["bits_per_key"], high, run)
         # All filters promise what 6 probes give at 10 bits, or less. A classic
         # filter of an unlucky size is up to 2.4 times worse, and tables of few
         # keys are rounded up to better ones. A lookup queries four filters or
@@ -209,7 +210,8 @@ class Levels(Case):
                     delta=0.02 + 0.01 * one["present_predicted"],
                 )
 
-        self.assertTrue(3.95 < self.databases["none"][BLOCKS] <= 4)
+        self.assertGreater(self.databases["none"][BLOCKS], 3.95)
+        self.assertLessEqual(self.databases["none"][BLOCKS], 4)
 
     def test_levels_by_hand_beat_uniform_bits(self):
         for name in UNIFORM:
@@ -314,7 +316,8 @@ class Ranges(Case):
         ours = run["filter"].startswith("deltabloom")
         self.assertEqual(run["property_bytes"] > 0, ours or run["filter"] == "rocksdb-segments")
         if ours:
-            self.assertTrue(1 < run["property_bits_per_key"] < 9)
+            self.assertGreater(run["property_bits_per_key"], 1)
+            self.assertLess(run["property_bits_per_key"], 9)
         for kind in (
             "forward_none",
             "forward_one",
@@ -402,7 +405,9 @@ class Loading(Case):
                 self.assertGreater(run[READS], 2)
             elif name == "uniform":
                 self.assertEqual(run["filter_bytes"], filter_bytes)
-                self.assertTrue(75000 < filter_bytes < 80000)  # 10 bits for each key
+                # 10 bits for each key
+                self.assertGreater(filter_bytes, 75000)
+                self.assertLess(filter_bytes, 80000)
                 self.assertLess(run[READS], 0.03)
             else:
                 # The total, and what is rounded up in small tables.
@@ -524,7 +529,8 @@ class Folders(Case):
             )
             self.assertTrue((folder / "demo-deltabloom-classic" / "CURRENT").exists())
             # The tables of the upper levels have few keys, but at least 64 bits.
-            self.assertTrue(bits <= runs[3]["bits_per_key"] < bits + 1)
+            self.assertGreaterEqual(runs[3]["bits_per_key"], bits)
+            self.assertLess(runs[3]["bits_per_key"], bits + 1)
             before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
             self.assert_one_line_error(self.run_program("--db", folder), 2, "--db", str(folder))
             self.assertEqual({path: path.stat().st_mtime_ns for path in folder.rglob("*")}, before)

@@ -1,13 +1,17 @@
 // Real databases on disk: written under LevelDB's policy and read under ours,
 // and the reverse; every read of a table file is counted.
+#include <gtest/gtest.h>
 #include <leveldb/cache.h>
 #include <leveldb/db.h>
 #include <leveldb/env.h>
 #include <leveldb/filter_policy.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <string>
 
 #include "deltabloom/leveldb.h"
 #include "tests/folder.h"
@@ -109,7 +113,8 @@ class Database : public testing::Test {
   }
 
   // Without a filter, each absent key is read, except for those between two
-  // tables. With a filter about 1 % are; below 5 % the filter is in use.
+  // tables. With a filter about 1 % of them are: below 5 % the filter is in
+  // use.
   void ExpectUnfiltered(const PolicyPointer& policy) {
     EXPECT_GE(ReadsUnder(policy), kKeys * 99u / 100);
   }

@@ -1,5 +1,12 @@
-// Tables that say little and mean much: a long name, and thousands of entries
-// that share it. What a walk holds must stay in proportion to the file.
+// Small tables that expand: a long name, and thousands of entries that share
+// it. The memory of a walk must stay in proportion to the file.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+
+#include "table/sst/sst.h"
+#include "tests/folder.h"
 #include "tests/sst/crafted.h"
 #include "tests/util/replaced_new.h"
 

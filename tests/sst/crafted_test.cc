@@ -4,18 +4,35 @@
 // 9.10 wrote (tests/data/sst).
 #include "tests/sst/crafted.h"
 
+#include <gtest/gtest.h>
 #include <snappy.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <initializer_list>
+#include <ios>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "table/sst/sst.h"
 #include "tests/csv.h"
+#include "tests/folder.h"
 #include "tests/random.h"
 
 namespace deltabloom::test {
 namespace {
 
 using namespace internal;
+
+// --- Files and bytes ---------------------------------------------------------
 
 class SourceTest : public ::testing::Test {
  protected:
@@ -152,6 +169,8 @@ std::string Parse(const std::string& block, std::string* text) {
 
 const std::string kNoEntries = Bytes({0, 0, 0, 0, 1, 0, 0, 0});
 
+// --- Blocks ------------------------------------------------------------------
+
 TEST(Block, WellFormed) {
   std::string text;
   EXPECT_EQ(Parse(kNoEntries, &text), "");
@@ -278,6 +297,8 @@ const uint64_t kTwo31 = uint64_t{1} << 31;
 const uint64_t kExtremes[] = {
     0,         1, 200, kTwo31, 2 * kTwo31, 2 * kTwo31* kTwo31, UINT64_MAX - 4,
     UINT64_MAX};
+
+// --- Tables, field by field --------------------------------------------------
 
 // Every version that this reads, with every checksum that it has.
 TEST(CraftedTables, WellFormed) {
@@ -423,6 +444,8 @@ TEST(CraftedTables, MetaindexEntries) {
       "partition index: expected at least 8 bytes");
 }
 
+// --- The index of partitions -------------------------------------------------
+
 // Partition indexes with differences instead of handles, as from
 // format_version 4 on.
 class PartitionIndex : public ::testing::Test {
@@ -493,6 +516,8 @@ TEST(CraftedTables, PlainPartitionIndex) {
       "bytes");
 }
 
+// --- Compression and sequence numbers ----------------------------------------
+
 TEST(CraftedTables, Compression) {
   const auto compressed_of = [](const std::string& bytes) {
     std::string compressed;
@@ -552,6 +577,8 @@ TEST(CraftedTables, GlobalSequenceNumber) {
 std::string Data(const std::string& name) {
   return DELTABLOOM_TEST_DATA "/sst/rocksdb_9.10_" + name + ".sst";
 }
+
+// --- Footers of format_version 6 and 7 ---------------------------------------
 
 TEST(ExtendedFooter, BadFields) {
   const std::string good = Crafted(6).FinishWith("");
@@ -708,6 +735,8 @@ TEST(RocksDB910Tables, Walk) {
   }
 }
 
+// --- Reads that fail ---------------------------------------------------------
+
 // A file of which one read fails and fills nothing.
 class FailingSource : public MemorySource {
  public:
@@ -771,6 +800,8 @@ TEST(ReadErrors, HandlesOfTheCaller) {
                   std::to_string(handle.offset));
   }
 }
+
+// --- Patches -----------------------------------------------------------------
 
 // Each filter is replaced by a smaller one with its handle of the same length;
 // the new table has the same size, and checksums that hold.

@@ -2,13 +2,29 @@
 // damaged, an error each time, never a crash and never bytes from outside of
 // the file. Worth most under the address sanitizer.
 
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
+#include "deltabloom/filter_policy.h"
+#include "deltabloom/rocksdb.h"
 #include "table/framing.h"
-#include "tests/random.h"
+#include "table/sst/sst.h"
+#include "tests/folder.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/sst/crafted.h"
 #include "tests/sst/real_tables.h"
 #include "tests/test_data.h"
+#include "util/cpu.h"
 
 namespace deltabloom::test {
 namespace {
@@ -25,6 +41,8 @@ class RealTables : public ::testing::Test {
   const std::string path_ = directory_.Path("table");
 };
 using DamagedTables = RealTables;
+
+// --- Tables of RocksDB -------------------------------------------------------
 
 // Against the properties that RocksDB reads.
 void ExpectAsRocksDBSays(const std::string& path, const RocksTable& table) {
@@ -204,6 +222,8 @@ TEST_F(RealTables, RocksDBIngestedFile) {
             table.keys);
 }
 
+// --- Tables of LevelDB -------------------------------------------------------
+
 void ExpectLevelDBFilter(const std::string& path, const std::string& policy) {
   FilterOptions options;
   options.hash = Hash::kLevelDB;
@@ -267,6 +287,8 @@ TEST_F(RealTables, DISABLED_WriteData) {
   table.checksum = rocksdb::kCRC32c;
   table.Write(prefix + "partitioned_crc32c.sst");
 }
+
+// --- Damaged tables ----------------------------------------------------------
 
 struct Sample {
   std::string name;
@@ -410,7 +432,8 @@ TEST_F(DamagedTables, EveryBitOfFiltersAndPartitionIndex) {
       ASSERT_LT(properties, number_at);
       ASSERT_LT(number_at + 8, end);
       FlipEveryBit(sample, properties, number_at);
-      // Between them: what RocksDB itself changes in files it takes in.
+      // The bytes between them are those that RocksDB changes in ingested
+      // files.
       FlipEveryBit(sample, number_at + 8, end);
     } else {
       EXPECT_EQ(sample.name, "LevelDB");

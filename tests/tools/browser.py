@@ -29,5 +29,5 @@ def dump(chromium, folder, path, fragment="", width=1280):
 
 
 def attribute(name, document):
-    """What the page says in JSON for programs that read it."""
+    """Returns the JSON that the page has for programs in this attribute."""
     return json.loads(html.unescape(re.search(rf'data-{name}="([^"]*)"', document)[1]))

@@ -1,9 +1,14 @@
 // deltabloom estimate of databases that are open here: the reads that it says
 // are those of lookups.
 
-#include <map>
+#include <gtest/gtest.h>
 
-#include "tests/random.h"
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"
 
@@ -187,7 +192,7 @@ TEST_F(EstimateRocksDB, TheBytesForTheReadsOfNow) {
   const json levels = Find(family.at("filters"), "compact", "levels");
   EXPECT_NEAR(levels.at("bytes").get<double>() / bytes, 1, 0.01);
   EXPECT_NEAR(reads / levels.at("absent_reads").get<double>(), 9.3, 0.5);
-  // A total of which a little stays free.
+  // A little of the total stays free.
   const json total = Find(family.at("filters"), "auto", "filter_memory");
   EXPECT_LE(total.at("bytes"), bytes);
   EXPECT_GT(total.at("absent_reads"), levels.at("absent_reads"));

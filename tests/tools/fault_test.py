@@ -16,7 +16,7 @@ TOOL, PLUGIN, FAIL_CALL = sys.argv[1], preloadable(sys.argv[2]), preloadable(sys
 
 
 def contents(database):
-    """What the command may change; a lock has no bytes."""
+    """Returns the files that the command may change; a lock has no bytes."""
     return {
         file.name: file.read_bytes()
         for file in database.iterdir()

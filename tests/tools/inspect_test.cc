@@ -1,7 +1,20 @@
 // deltabloom inspect from the outside: what it prints and how it exits.
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_ranges.h"
+#include "tests/folder.h"
 #include "tests/sst/real_tables.h"
 #include "tests/tools/tool_test.h"
 
@@ -135,6 +148,8 @@ TEST_F(Inspect, RangeFilters) {
        " bits per key, key transform ascii_lowercase@1: prefixes: 8 ("});
 }
 
+// --- Damaged and unreadable files --------------------------------------------
+
 TEST_F(Inspect, DamagedFilterIsReportedAmongSoundOnes) {
   const std::string path = Rocks("damaged.sst", true);
   const auto before = RunJson(path, 0)["files"][0]["filters"][0]["parts"];
@@ -197,6 +212,8 @@ TEST_F(Inspect, UnreadableFilesAreNamedOthersAreStillListed) {
                  {"not_sound", nlohmann::json::array()},
                  {"unreadable", {File("missing"), text, File("empty.sst")}}});
 }
+
+// --- Directories and names ---------------------------------------------------
 
 TEST_F(Inspect, Directories) {
   const std::string database = File("database");
@@ -273,6 +290,8 @@ TEST_F(Inspect, NamesAreEscaped) {
   EXPECT_EQ(json.at("files").at(0).at("file"), file);
   EXPECT_EQ(json["files"][0].at("filters").at(0).at("policy"), name);
 }
+
+// --- Command lines -----------------------------------------------------------
 
 // Tests all commands that read tables.
 class Usage : public test::ToolTest {

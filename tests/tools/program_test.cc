@@ -3,9 +3,23 @@
 // command line names.
 #include "tools/program/program.h"
 
+#include <gtest/gtest.h>
+
+#include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <ios>
+#include <iterator>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "tests/folder.h"
 #include "tests/random.h"
@@ -18,6 +32,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::ExpectHas;
+
+// --- Escaped text ------------------------------------------------------------
 
 TEST(Escaped, KnownAnswers) {
   const struct {
@@ -106,6 +122,8 @@ TEST(JsonWriter, Utf8StaysAndOtherBytesAreReplaced) {
   EXPECT_EQ(InJson("\xff\xe2\x82z\xed\xa0\x80"),
             "\"\ufffd\ufffd\ufffdz\ufffd\ufffd\ufffd\"");
 }
+
+// --- The console -------------------------------------------------------------
 
 struct Captured {
   explicit Captured(size_t columns = 0, bool is_terminal = false,
@@ -205,6 +223,8 @@ TEST(Console, ProgressIsNotDrawnTooOftenNorIntoADocument) {
     EXPECT_EQ(captured->err.str(), "");
   }
 }
+
+// --- Programs and their command lines ----------------------------------------
 
 // Prints --word or, with --json, writes it into the document.
 RunFn AddEcho(CLI::App* app) {
@@ -368,6 +388,8 @@ TEST(Program, OutputThatCannotBeWritten) {
               "deltabloom echo: standard output: cannot be written\n");
   }
 }
+
+// --- Documents and files -----------------------------------------------------
 
 TEST(Documents, ManPages) {
   const Program program(kAbout, TestCommands());

@@ -1,8 +1,9 @@
-// Which share of lookups asks each table, and what they read.
+// Tests the share of lookups that asks each table, and what they read.
 #include "tools/deltabloom/reads.h"
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,14 +1,30 @@
 // deltabloom refilter on databases of RocksDB: which bytes it changes, that no
 // key is lost whatever happens, and what it leaves as it is.
+#include <gtest/gtest.h>
 #include <rocksdb/comparator.h>
 #include <rocksdb/file_checksum.h>
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/utilities/backup_engine.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <map>
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "deltabloom/rocksdb.h"
+#include "table/sst/sst.h"
+#include "tests/folder.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"
@@ -289,8 +305,7 @@ Change Compressed(rocksdb::CompressionType type) {
   return [type](auto* options, auto*) { options->compression = type; };
 }
 
-// --- Filters and tables that are replaced
-// -------------------------------------
+// --- Filters and tables that are replaced ------------------------------------
 
 struct ReplacedCase {
   const char* name;
@@ -419,6 +434,8 @@ TEST_F(RefilterReplaces, FiltersOfEveryKind) {
 TEST_F(RefilterReplaces, FiltersInTablesOfEveryFormat) {
   ExpectAllReplaced(FormatsAndCompressions());
 }
+
+// --- Databases of every kind -------------------------------------------------
 
 // Deletions, merges, range deletions, values in blob files, ingested tables.
 TEST_F(Refilter, EntriesOfEveryKind) {
@@ -616,6 +633,8 @@ TEST_F(Refilter, IncrementalBackupKeepsTheOldFilter) {
   EXPECT_TRUE(ScanClosed(options) == contents);
 }
 
+// --- Tables that are left as they are ----------------------------------------
+
 // A filter that cannot be replaced stays as it is, byte by byte, with the
 // reason.
 TEST_F(Refilter, LeavesAsItIs) {
@@ -784,6 +803,8 @@ TEST_F(Refilter, SeedsOnce) {
     EXPECT_EQ(Summary("--dry-run " + filter).at("no_gain"), 3);
   }
 }
+
+// --- Files, kills and full disks ---------------------------------------------
 
 // Tables that compactions delete meanwhile are gone, whenever that is.
 TEST_F(Refilter, DryRunOfABusyDatabase) {

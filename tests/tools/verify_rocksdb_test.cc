@@ -1,13 +1,26 @@
 // deltabloom verify on databases of RocksDB: what it counts, and that it denies
 // the very keys that the database loses.
+#include <gtest/gtest.h>
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/snapshot.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "deltabloom/key_transform.h"
 #include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/table_properties.h"
+#include "table/sst/sst.h"
+#include "tests/folder.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"
@@ -54,7 +67,7 @@ class VerifyRocksDB : public test::ToolTest {
     testing::Load(db.get(), 0, kKeys);
     FindTable(db.get());
   }
-  // And what verify says of it.
+  // Loads a database, and returns what verify says of it.
   json LoadAndVerify(const rocksdb::Options& options, int status) {
     Load(options);
     return Verify(status);
@@ -158,6 +171,8 @@ void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
   }
 }
 
+// --- Filters of every kind, sound and damaged --------------------------------
+
 TEST_F(VerifyRocksDB, FindsAFlippedBitInEveryKindOfFilter) {
   std::vector<std::string> policies = {
       "bloomfilter:10", "deltabloom:10:local",
@@ -205,6 +220,8 @@ TEST_F(VerifyRocksDB, DamagedTablesAndFilters) {
     }
   }
 }
+
+// --- Comparators, prefix extractors and key transforms -----------------------
 
 // RocksDB's comparator of timestamps under a name that it does not know.
 class Timed : public rocksdb::Comparator {
@@ -307,7 +324,7 @@ TEST_F(VerifyRocksDB, OrdersAndTransforms) {
       {"deltabloom", false, nullptr, first_half, true, 2, kKeys, 0,
        "prefixes: no prefix extractor known here has the name "},
       {"deltabloom", false, &by_last_digit, {}, true, 0, kKeys, 0, ""},
-      // Which of several partitions has a key is not known.
+      // The partition that has a key is not known.
       {"deltabloom", true, &by_last_digit, {}, true, 2, 0, 0, odd_order},
       {transform, false, nullptr, {}, true, 2, 0, 0, no_transform},
       {transform, true, nullptr, {}, true, 2, 0, 0, no_transform},
@@ -335,6 +352,8 @@ TEST_F(VerifyRocksDB, OrdersAndTransforms) {
     EXPECT_EQ(Missed(Verify(1)), LostKeys(options));
   }
 }
+
+// --- Range filters -----------------------------------------------------------
 
 // Stores a range filter that has not seen every seventh key, and says that its
 // table has `more` entries than it has.

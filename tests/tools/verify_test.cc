@@ -1,17 +1,33 @@
-// deltabloom verify from the outside: command line, directories, limits, what
-// cannot be read; on tables of LevelDB, which every build can check. And that
-// it denies the very keys that such a database loses.
+// Tests deltabloom verify from the outside: command line, directories, limits,
+// what cannot be read. The tables are LevelDB's, which every build can check.
+// The keys that it reports must be those that such a database loses.
+#include <gtest/gtest.h>
 #include <leveldb/db.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <ios>
 #include <map>
+#include <memory>
+#include <set>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "deltabloom/filter.h"
 #include "deltabloom/leveldb.h"
+#include "table/sst/sst.h"
+#include "tests/folder.h"
 #include "tests/sst/real_tables.h"
 #include "tests/tools/tool_test.h"
+#include "util/coding.h"
 
 namespace deltabloom {
 namespace {
@@ -216,6 +232,8 @@ TEST_F(Verify, WritesNothing) {
 }
 
 constexpr uint64_t kKeys = 5000;
+
+// --- Filters of LevelDB ------------------------------------------------------
 
 class VerifyLevelDB : public test::ToolTest {
  protected:

@@ -3,8 +3,15 @@
 #include <rocksdb/version.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "table/sst/sst.h"
 #include "tests/torture/torture.h"
@@ -37,7 +44,8 @@ class Check {
     journal_->SetStep("ending prepared transactions");
     if (database_.transactions != nullptr) ResolveTransactions();
     State state;
-    // Not earlier: now the journal knows what became of transactions.
+    // The model is made only now, when the journal knows what became of
+    // transactions.
     const Model model(&before_, journal_, ending_);
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
       journal_->SetStep("reading slot " + std::to_string(slot));

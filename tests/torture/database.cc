@@ -8,10 +8,20 @@
 #include <rocksdb/version.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "db_bench_ext/common/mixing.h"
 #include "deltabloom/rocksdb.h"
+#include "deltabloom/rocksdb_ranges.h"
 #include "tests/torture/torture.h"
 
 namespace deltabloom::torture {
@@ -25,6 +35,8 @@ using rocksdb::Status;
 namespace {
 
 constexpr char kFoldingName[] = "deltabloom.torture.folding";
+
+// --- Comparator and merge operator -------------------------------------------
 
 // Orders bytes, upper case letters as lower case ones.
 class Folding : public rocksdb::Comparator {
@@ -61,6 +73,8 @@ class Appending : public rocksdb::AssociativeMergeOperator {
     return true;
   }
 };
+
+// --- Options, drawn at random ------------------------------------------------
 
 // An option and its values. Equally likely are the values; one that stands
 // twice is twice as likely. A value may set further options after a semicolon.
@@ -249,6 +263,8 @@ void DrawFamily(MixedNumbers* numbers, uint32_t slot, const Sabotage& sabotage,
   if (!CheckRocksDBFilters(*options, &error)) throw std::runtime_error(error);
 }
 
+// --- Opening and closing -----------------------------------------------------
+
 // DB::Open fills a unique_ptr since 11.0, and a pointer before.
 template <typename Opener>
 Status Own(std::unique_ptr<DB>* owner, const Opener& open) {
@@ -356,6 +372,8 @@ void Database::CountFilters() {
     family.counted = now;
   }
 }
+
+// --- Reads -------------------------------------------------------------------
 
 void Database::CountError(const std::string& what, const Status& status) {
   ++errors;

@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <new>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "db_bench_ext/common/mixing.h"
 #include "tests/torture/torture.h"
 
 namespace deltabloom::torture {
@@ -212,8 +217,9 @@ bool Model::MustBeThere(const Record& record) const {
 std::string Model::Judge(uint32_t slot, uint32_t key,
                          const Value& found) const {
   std::vector<Value> values = {before_->slots[slot][key]};
-  // After the latest write so far: several where an ingested file may be
-  // missing although later writes are there. RocksDB copies the log of a
+  // The values that may be there after the latest write so far. There are
+  // several if an ingested file may be missing although later writes are there.
+  // RocksDB copies the log of a
   // checkpoint or backup after the list of its files.
   std::vector<Value> last = values;
   std::string writes = "before the cycle " + DescribeValue(values[0]);

@@ -1,18 +1,23 @@
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "db_bench_ext/common/files.h"
+#include "db_bench_ext/common/mixing.h"
 #include "tests/torture/torture.h"
 
 namespace deltabloom::torture {
@@ -24,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kCyclesPerDatabase = 20;
 
-// How a child process ended.
+// The end of a child process.
 struct End {
   bool killed = false;  // because `kill` said so
   int status = 0;       // of waitpid

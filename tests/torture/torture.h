@@ -60,7 +60,7 @@ using Value = std::optional<std::string>;
 std::string ValueText(uint64_t id);
 // The result of merging `operand` into `value`.
 std::string Merged(const Value& value, std::string_view operand);
-// For reports: the numbers of the writes a value is made of.
+// Returns the numbers of the writes that a value is made of, for reports.
 std::string DescribeValue(const Value& value);
 
 // Counts of a run: name in the code, text of the summary.
@@ -90,7 +90,7 @@ std::string DescribeValue(const Value& value);
   X(range_tables_rejected, "of them skipped")                             \
   X(failures, "failures")
 
-// In memory shared by processes.
+// Counts in memory that processes share.
 struct Totals {
 #define DELTABLOOM_TORTURE_MEMBER(name, text) std::atomic<uint64_t> name{0};
   DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_MEMBER)
@@ -122,7 +122,7 @@ enum class Outcome : uint8_t {
 struct Record {
   // Set after the other fields; 0 until the operation has begun.
   std::atomic<uint64_t> begin{0};
-  // When the outcome was known; 0 before.
+  // The time at which the outcome was known; 0 before.
   std::atomic<uint64_t> end{0};
   std::atomic<Outcome> outcome{Outcome::kUnknown};
   Kind kind = Kind::kPut;
@@ -143,7 +143,8 @@ class Journal {
  public:
   static constexpr uint32_t kCapacity = 1 << 16;
 
-  // In memory shared with child processes; throws std::runtime_error.
+  // Makes a journal in memory that child processes share. Throws
+  // std::runtime_error.
   static Journal* Create();
 
   // Clears everything except the totals.
@@ -207,7 +208,7 @@ struct State {
 // The value after a write to a key that had `before`.
 Value After(const Value& before, const Record& record);
 
-// How the process, or the copy, that is judged ended.
+// The end of the process, or of the copy, that is judged.
 enum class Ending : uint8_t {
   kKilled,     // what was written to files is there
   kPowerLost,  // what was synced is there
@@ -280,7 +281,7 @@ void LosePower(const DiskPlan& plan);
 
 // --- The database and its options: database.cc -----------------------------
 
-// For tests: errors that the torture must find.
+// Planted errors, which the torture must find.
 struct Sabotage {
   using Policy = std::shared_ptr<const rocksdb::FilterPolicy>;
 

@@ -2,7 +2,19 @@
 // power, how reads and writes fail, and that the torture finds planted errors.
 #include "tests/torture/torture.h"
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <utility>
+
 #include "db_bench_ext/common/files.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "tests/folder.h"
 #include "tests/random.h"
 #include "tests/rocksdb/delegating_policy.h"
@@ -16,6 +28,8 @@ using rocksdb::IOOptions;
 using rocksdb::Slice;
 
 constexpr uint32_t kKey = 42;
+
+// --- The model ---------------------------------------------------------------
 
 class TortureModelTest : public ::testing::Test {
  protected:
@@ -120,6 +134,8 @@ TEST_F(TortureModelTest, ACopyMayMissAnIngestedFileAndHaveLaterWrites) {
   EXPECT_FALSE(may_be(ValueText(4)));
   EXPECT_FALSE(MayBe(Ending::kKilled, Merged(ValueText(1), ValueText(3))));
 }
+
+// --- The disk ----------------------------------------------------------------
 
 class TortureDiskTest : public ::testing::Test {
  protected:
@@ -231,6 +247,8 @@ TEST_F(TortureDiskTest, ReadsGetTheFaultAndNothingElse) {
   EXPECT_EQ(read("t.sst", 0, 2), "ab");
   EXPECT_EQ(read("t.sst", 5, 3), "fgh");
 }
+
+// --- Planted errors ----------------------------------------------------------
 
 // Leaves out one key of forty.
 class LosingBuilder : public testing::DelegatingBuilder {

@@ -1,9 +1,23 @@
 // The filters in memory that other languages read: against Guava's and Go's own
 // answers, malformed bytes, threads; and the parts that they are made of.
+#include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "deltabloom/go_murmur3_filter.h"
 #include "deltabloom/guava_filter.h"
@@ -12,7 +26,6 @@
 #include "shared_filters/tests/test_data.h"
 #include "tests/csv.h"
 #include "tests/random.h"
-#include "util/coding.h"
 
 namespace deltabloom {
 namespace {
@@ -49,6 +62,8 @@ TEST_P(OtherLanguages, WriteTheSameFiles) {
   if (WEXITSTATUS(status) == 9) GTEST_SKIP() << "not installed";
   EXPECT_EQ(status, 0) << command;
 }
+
+// --- Guava -------------------------------------------------------------------
 
 GuavaFilterOptions GuavaOptions(uint64_t keys, double rate, int strategy = 1) {
   GuavaFilterOptions options;
@@ -222,6 +237,8 @@ TEST(AgainstGuava, TextThatIsNotWellFormed) {
   }
 }
 
+// --- Guava's bytes and options, without its answers --------------------------
+
 // Guava wrote these bytes for create(funnel, 10, 0.03), with both strategies.
 TEST(GuavaFilter, KnownAnswers) {
   const struct {
@@ -351,6 +368,8 @@ TEST(GuavaFilter, FullOfOnes) {
   EXPECT_TRUE(filter->MightContain("anything else"));
 }
 
+// --- Murmur3 in Guava and Go -------------------------------------------------
+
 // Guava's Hashing.murmur3_128() of keys of 0 to 70 bytes.
 TEST(Murmur3, EqualsGuava) {
   const auto rows = test::ReadCsv(DELTABLOOM_SHARED_TESTS "/data/murmur3.csv");
@@ -451,6 +470,8 @@ TEST(GoMurmur3, RateOfGoZero) {
   }
   EXPECT_NEAR(found, 134, 5 * std::sqrt(134));
 }
+
+// --- Arithmetic and atomic bits ----------------------------------------------
 
 TEST(Divisor, EqualsDivision) {
   test::FreshRandom random;

@@ -1,7 +1,17 @@
 // Filters in clusters of real nodes: redirections, a slot on its way, a node
 // that fails, a replica that takes over.
-#include <set>
+#include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/tests/redis/server.h"
 #include "tests/random.h"
 
@@ -60,11 +70,15 @@ TEST_P(MovingSlot, IsFollowed) {
   cluster.StartMove("moving", from, to);
   filter.Add({"announced"});
   EXPECT_TRUE(filter.Finds({"announced"}));
-  // Half moved: a script wants keys of both nodes and has to wait, for longer
-  // than a number of attempts.
+  // Half moved: a script wants keys of both nodes, and fails until the others
+  // have moved, which happens only after many attempts.
   ASSERT_EQ(cluster.MoveKey(from, to, GetParam()), "OK");
   std::thread mover([&] {
-    std::this_thread::sleep_for(milliseconds(900));
+    EXPECT_TRUE(WaitFor([&] {
+      return cluster.node(from).Errors("TRYAGAIN") +
+                 cluster.node(to).Errors("TRYAGAIN") >
+             20;
+    }));
     for (const char* key :
          {"moving", "{moving}:deltabloom", "{moving}:rebuild"}) {
       if (key != std::string(GetParam())) cluster.MoveKey(from, to, key);
@@ -131,7 +145,7 @@ TEST(ClusterFilters, NotAClusterIsSaid) {
   RedisOptions redis = alone.Options();
   redis.cluster = true;
   ExpectError(TryOpen(redis), RedisError::kServer, {"cluster"});
-  // And the reverse: a node of a cluster used as if it were alone.
+  // The reverse is a node of a cluster that is used as if it were alone.
   const size_t other = (TheCluster().NodeOf("f") + 1) % 3;
   ExpectError(TryOpen(TheCluster().node(other).Options()),
               RedisError::kClusterDown, {"MOVED"});

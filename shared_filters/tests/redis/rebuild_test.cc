@@ -1,5 +1,17 @@
 // Rebuilds while writers go on: from one process, from several, cancelled, and
 // with either side killed at random.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/tests/redis/server.h"
 #include "tests/random.h"
 
@@ -17,6 +29,8 @@ const auto kKeep = With(&RedisRebuildOptions::keep_keys);
 const auto kTakeOver = With(&RedisRebuildOptions::take_over);
 
 using RebuildTest = RedisTest;
+
+// --- Every scheme ------------------------------------------------------------
 
 class SchemesTest : public RedisTest,
                     public testing::WithParamInterface<const char*> {};
@@ -82,6 +96,8 @@ TEST_P(SchemesTest, PlainWritesOfOthersAreKept) {
   EXPECT_TRUE(filter.Finds({"new"}, {"theirs"}));
 }
 
+// --- One rebuild at a time ---------------------------------------------------
+
 // A rebuild is one of the filter that exists now, not of the one that was
 // opened.
 TEST_F(RebuildTest, AfterTheFilterWasMadeAnew) {
@@ -109,27 +125,45 @@ TEST_F(RebuildTest, OneAtATime) {
   EXPECT_EQ(Run({"DBSIZE"}), "2");
 }
 
-TEST_F(RebuildTest, LeasesRunOutAndAreRenewed) {
+TEST_F(RebuildTest, LeasesRunOut) {
   const TestFilter filter = Create(Sized("f", "go-murmur3", 1000));
   RedisRebuildOptions options;
-  options.lease = milliseconds(100);
+  options.lease = milliseconds(500000);
   auto dead = filter.Start(options);
-  std::this_thread::sleep_for(milliseconds(200));
+  EXPECT_GT(Ttl("{f}:rebuild"), 0);
+  EXPECT_LE(Ttl("{f}:rebuild"), 500000);
+  const auto run_out = [this] { Run({"PEXPIRE", "{f}:rebuild", "0"}); };
+  run_out();
   filter.Add({"k"});  // writers do not mind
   EXPECT_EQ(Run({"EXISTS", "{f}:rebuild"}), "0");
   dead.reset();  // given up too late, it leaves nothing
   EXPECT_EQ(Run({"HEXISTS", "{f}:deltabloom", "rebuild"}), "0");
   dead = filter.Start(options);
-  std::this_thread::sleep_for(milliseconds(200));
+  run_out();
   auto next = filter.Start();  // not busy
   EXPECT_EQ(dead->Finish().error, RedisError::kBusy);
   next.reset();
   EXPECT_TRUE(filter.Finds({"k"}));
-  // While it is fed, or settles, a rebuild lives as long as it takes.
-  options.lease = milliseconds(5000);
-  options.settle = milliseconds(5500);
-  filter.Rebuild({"k"}, options);
 }
+
+// A rebuild that settles renews its lease until it is cancelled. The longer
+// lease that the test sets shows the renewal, and cannot run out before it.
+TEST_F(RebuildTest, LeasesAreRenewed) {
+  const TestFilter filter = Create(Sized("f", "go-murmur3", 1000));
+  RedisRebuildOptions options;
+  options.lease = milliseconds(4000);
+  options.settle = milliseconds(3600000);
+  bool is_longer = false;
+  options.cancelled = [&] {
+    if (!is_longer) Run({"PEXPIRE", "{f}:rebuild", "500000"});
+    return std::exchange(is_longer, true) && Ttl("{f}:rebuild") <= 4000;
+  };
+  std::unique_ptr<RedisRebuild> rebuild;
+  EXPECT_EQ(filter->StartRebuild(options, &rebuild).error,
+            RedisError::kCancelled);
+}
+
+// --- Keys that are kept, bits that are taken ---------------------------------
 
 TEST_F(RebuildTest, AdoptedBitmapsAreAddedToUnlessWritersRest) {
   Run({"SETBIT", "theirs", "12", "1"});
@@ -198,13 +232,15 @@ TEST_F(RebuildTest, TakesBitsFromElsewhere) {
   EXPECT_EQ(Run({"GET", "copy"}), Run({"GET", "source"}));
 }
 
+// --- Rebuilds that do not end ------------------------------------------------
+
 TEST_F(RebuildTest, VerifiesTheUpload) {
   const TestFilter filter = Create(Sized("f", "go-murmur3", 100000));
   filter.Add({"k"});
   auto rebuild = filter.Start();
   rebuild->Add("x");
   const std::string token = Run({"HGET", "{f}:deltabloom", "rebuild"});
-  // After all that the upload will write.
+  // The bit is behind all that the upload will write.
   Run({"SETBIT", "{f}:upload:" + token, "2000000", "1"});
   EXPECT_EQ(rebuild->Finish().error, RedisError::kMismatch);
   EXPECT_TRUE(filter.Finds({"k"}));

@@ -1,5 +1,17 @@
 // Redis restarts, perhaps from an older snapshot, or another server takes over:
 // no acknowledged key is ever absent in a filter that Deltabloom created.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/tests/redis/server.h"
 #include "tests/random.h"
 
@@ -20,6 +32,8 @@ RedisError ErrorOf(const TestFilter& filter) {
   EXPECT_EQ(info.unverified.empty(), error == RedisError::kNone);
   return error;
 }
+
+// --- Restarts ----------------------------------------------------------------
 
 TEST(Restart, FromAnOlderSnapshot) {
   Server server;
@@ -148,6 +162,8 @@ TEST(Restart, AnotherReplidIsUnverified) {
   EXPECT_EQ(filter->Confirm().error, RedisError::kMissing);
 }
 
+// --- Servers that lose nothing -----------------------------------------------
+
 // A restart between two calls fails none: connections and scripts are made
 // anew.
 TEST(Durable, NeedsNoConfirmation) {
@@ -214,6 +230,8 @@ TEST(Durable, IsRefusedWhereReplicasCanCopyOrNoAofIs) {
     EXPECT_EQ(server.Run({"EXISTS", "f", "{f}:deltabloom"}), "0");
   }
 }
+
+// --- Replicas that take over -------------------------------------------------
 
 // B takes over from A, which was restarted such that B can copy it.
 class TakeOver : public testing::TestWithParam<bool> {
@@ -289,6 +307,8 @@ TEST_P(TakeOver, AFailbackAfterARestartIsUnverified) {
   EXPECT_TRUE(filter_->MayMatch("on b"));
   EXPECT_EQ(ErrorOf(filter_), RedisError::kUnverified);
 }
+
+// --- Kills at any time -------------------------------------------------------
 
 class KillNine : public testing::TestWithParam<Words> {};
 

@@ -30,6 +30,8 @@
 
 namespace deltabloom {
 
+// --- Texts and waiting -------------------------------------------------------
+
 inline void PrintTo(RedisError error, std::ostream* out) {
   *out << RedisErrorName(error);
 }
@@ -65,6 +67,8 @@ inline bool WaitFor(const std::function<bool()>& reached) {
   }
   return false;
 }
+
+// --- Servers and clusters ----------------------------------------------------
 
 // A socket on a port that was free, and that no other program gets until it is
 // closed. Servers that set SO_REUSEADDR, as Redis does, can listen on the port.
@@ -121,7 +125,7 @@ class Server {
   uint16_t port() const { return port_; }
   std::string Place() const { return "127.0.0.1:" + std::to_string(port_); }
 
-  // How to reach it: through the port, or the socket.
+  // The options that reach the server through its port.
   RedisOptions Options() const {
     RedisOptions options;
     options.port = port_;
@@ -178,10 +182,11 @@ class Server {
 
   // Returns how often a command was called since the start or CONFIG RESETSTAT.
   int Calls(const std::string& command) const {
-    const std::string all = Run({"INFO", "commandstats"});
-    const std::string field = "cmdstat_" + command + ":calls=";
-    const size_t at = all.find(field);
-    return at == all.npos ? 0 : std::stoi(all.substr(at + field.size()));
+    return Statistic("commandstats", "cmdstat_" + command + ":calls=");
+  }
+  // Returns how often a reply was this error.
+  int Errors(const std::string& name) const {
+    return Statistic("errorstats", "errorstat_" + name + ":count=");
   }
 
   bool IsReplica() const {
@@ -211,6 +216,11 @@ class Server {
   }
 
  private:
+  int Statistic(const std::string& section, const std::string& field) const {
+    const std::string all = Run({"INFO", section});
+    const size_t at = all.find(field);
+    return at == all.npos ? 0 : std::stoi(all.substr(at + field.size()));
+  }
   static std::string Text(const RedisReply& reply) {
     using Kind = RedisReply::Kind;
     if (reply.kind == Kind::kNil) return "(nil)";
@@ -344,6 +354,8 @@ inline RedisFilterOptions Sized(const std::string& name,
   options.own_writers_only = true;
   return options;
 }
+
+// --- Filters -----------------------------------------------------------------
 
 // A filter for 1,000 keys that others may write, too.
 inline RedisFilterOptions Small(const std::string& name = "f") {
@@ -482,6 +494,8 @@ class RedisTest : public testing::Test {
   }
   Server& server_ = TheServer();
 };
+
+// --- Traffic -----------------------------------------------------------------
 
 // Writers, builders and readers of one filter, in threads, or in processes that
 // may be killed at any time: it lives in shared memory.

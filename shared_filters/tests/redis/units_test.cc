@@ -1,12 +1,22 @@
 // The parts of Redis filters that need no server: offsets and sizes against
 // other languages' own answers, options, and what the client parses.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "deltabloom/filter.h"
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/redis/client.h"
+#include "shared_filters/redis/connection.h"
 #include "shared_filters/redis/descriptor.h"
 #include "shared_filters/tests/test_data.h"
 #include "tests/csv.h"
@@ -17,6 +27,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using Words = std::vector<std::string>;
+
+// --- Schemes -----------------------------------------------------------------
 
 Scheme SchemeOf(const char* name, uint64_t bits, uint32_t probes) {
   Scheme scheme;
@@ -141,6 +153,8 @@ TEST(Schemes, SizesHaveTheRequestedRate) {
   }
 }
 
+// --- Options -----------------------------------------------------------------
+
 // Changes of valid options, and what the message must name; "": still valid.
 template <typename Options>
 struct Change {
@@ -262,6 +276,8 @@ TEST(Options, ConnectionsAreChecked) {
   ExpectMessages(RedisOptions(), cases);
 }
 
+// --- Servers and their errors ------------------------------------------------
+
 TEST(Circuit, OpensAfterFailuresInARow) {
   Circuit circuit(3, milliseconds(100)), never(0, milliseconds(100));
   Circuit::Clock::time_point now{};
@@ -289,7 +305,7 @@ TEST(Circuit, OpensAfterFailuresInARow) {
   EXPECT_TRUE(never.Allow(now));
 }
 
-// From the Redis Cluster specification.
+// The examples of the Redis Cluster specification.
 TEST(Slots, Crc16AndHashTags) {
   EXPECT_EQ(Crc16("123456789"), 0x31c3);
   EXPECT_EQ(Crc16(""), 0);
