@@ -32,7 +32,7 @@ def has_levels(name):
 
 
 def of_filter(name):
-    """By the name that a page gives it: "local" is deltabloom-local. INK for a
-    name without colour."""
+    """Returns the colour of a filter by the name that a page gives it: "local" is
+    deltabloom-local. A name without a colour gets INK."""
     name = name.removesuffix("-levels")
     return FILTERS.get(name) or FILTERS.get(f"deltabloom-{name}", INK)

@@ -57,9 +57,9 @@ def tick(value, place=None):
 
 
 def filter_bars(axes, names, values, label, errors=None):
-    """One bar per filter from top to bottom, `label` of its value at its end, on
-    a linear axis that begins at 0. Where no filter dwarfs them all its bar is
-    cut, with a mark, and the axis is that of the filters. A value of None has
+    """Draws one bar per filter from top to bottom, `label` of its value at its end,
+    on a linear axis that begins at 0. If the bar of "none" dwarfs all others, it
+    is cut, with a mark, and the axis is that of the filters. A value of None has
     no bar."""
     errors = errors or [0] * len(names)
     known = [value for value in values if value is not None]
@@ -113,8 +113,8 @@ def filter_bars(axes, names, values, label, errors=None):
 
 
 def margins(made, left, right, bottom, top):
-    """Sets the margins in inches. To let matplotlib find them takes
-    as long as to draw."""
+    """Sets the margins in inches. Letting matplotlib find them takes as long as
+    drawing."""
     width, height = made.get_size_inches()
     made.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - top / height)
 

@@ -1,16 +1,26 @@
 #include "db_bench_ext/common/program.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <functional>
+#include <mutex>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/results.h"
@@ -45,10 +55,11 @@ int RunPython(std::vector<std::string> words, const std::string& input) {
   arguments.push_back(nullptr);
   std::FILE* const in = std::tmpfile();
   if (in == nullptr) throw std::runtime_error("cannot make a temporary file");
-  std::fwrite(input.data(), 1, input.size(), in);
-  const bool written = std::fflush(in) == 0;
-  std::rewind(in);
-  const pid_t child = written ? fork() : -1;
+  // fseek also writes what is buffered. rewind would hide its errors.
+  const bool ready =
+      std::fwrite(input.data(), 1, input.size(), in) == input.size() &&
+      std::fseek(in, 0, SEEK_SET) == 0;
+  const pid_t child = ready ? fork() : -1;
   if (child == 0) {
     ForgetInterrupts();
     dup2(fileno(in), STDIN_FILENO);

@@ -46,9 +46,9 @@ CLI::Validator Number(double least, double most);
 // Declares a list of values separated by commas: one argument of the option.
 CLI::Option* AsList(CLI::Option* option);
 
-// Replaces the line of progress on standard error; empty text removes it. Only
-// on a terminal, and not while standard output is a pipe, whose reader may
-// write to the same terminal. Not thread-safe.
+// Replaces the line of progress on standard error; empty text removes it. Does
+// nothing if that is no terminal, or if standard output is a pipe, whose reader
+// may write to the same terminal. Not thread-safe.
 void ShowProgress(const std::string& text);
 
 // A line on standard error that stays, wherever that goes: for work that takes

@@ -1,5 +1,5 @@
-"""What a user sees of a script that runs: one line of progress, one line of
-error, and the end by an interrupt."""
+"""The output of a script that runs: one line of progress, one line of error, and
+the end by an interrupt."""
 
 import os
 import shutil

@@ -133,7 +133,7 @@ def cells(chosen):
 
 
 def direct_reads_work(folder):
-    """Whether the file system takes O_DIRECT."""
+    """Returns whether the file system takes O_DIRECT."""
     probe = folder / "direct.probe"
     probe.write_bytes(bytes(4096))
     try:

@@ -91,7 +91,7 @@ WORKLOADS = [
 
 @dataclasses.dataclass(frozen=True)
 class Database:
-    """What a loaded database depends on."""
+    """All that a loaded database depends on."""
 
     filter: Filter
     bits_per_key: float

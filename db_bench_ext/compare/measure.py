@@ -101,7 +101,7 @@ class Measurement:
                 raise CompareError(f"the trees differ, a comparison would not be fair: {text}")
 
     def attempt(self, name, label, action):
-        """What action() returns; a failure is kept by name."""
+        """Returns the result of action(). Keeps a failure by name."""
         self.display.label = f"[{label}] "
         try:
             return action()

@@ -194,7 +194,7 @@ def headline(rows):
 
 
 def fewer_with_levels(rows):
-    """On the first tree that grew."""
+    """Returns a sentence on reads with levels, from the first tree that grew."""
     reads = {}
     for row in rows:
         if row["workload"] == "readmissing-grown":

@@ -40,6 +40,8 @@ class Database {
   Database(Contender contender, Policy policy, std::string path,
            const DatabaseOptions& options, KeyOf key_of);
   ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
 
   // Builds the planned tree, of which load_seconds() is the time, and opens the
   // database for measuring. Throws std::runtime_error, also if the tree is not

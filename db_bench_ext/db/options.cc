@@ -2,12 +2,21 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/db/contenders.h"
+#include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/range_filters.h"
+#include "db_bench_ext/db/schemas.h"
+#include "db_bench_ext/db/tree.h"
 
 namespace deltabloom::db_reads {
 namespace {
@@ -112,7 +121,8 @@ std::string JoinedNames(const std::vector<std::string>& names) {
   return text;
 }
 
-void Declare(CLI::App* app, Given* given, Options* options) {
+// The databases that are measured, in the order of the help.
+void DeclareDatabases(CLI::App* app, Given* given) {
   app->add_option(
          "--preset", given->preset,
          "demo: five sorted runs, reads and times per filter\n"
@@ -146,6 +156,9 @@ void Declare(CLI::App* app, Given* given, Options* options) {
   bench::AsList(
       app->add_option("--schemas", given->schemas,
                       "ranges: of " + JoinedNames(SchemaNames()) + " [all]"));
+}
+
+void DeclareLookups(CLI::App* app, Options* options) {
   app->add_option("--lookups", options->lookups,
                   "Lookups of absent keys per database [demo: 40000, fewer "
                   "where the disk\nis slow; levels: 2000000; database: 200000; "
@@ -154,6 +167,10 @@ void Declare(CLI::App* app, Given* given, Options* options) {
       ->transform(bench::Count(100, 1'000'000'000));
   app->add_option("--seed", options->seed, "Choice and order of the keys [1]")
       ->transform(bench::Count(0, std::numeric_limits<uint64_t>::max()));
+}
+
+// The shape of the trees, and where they are.
+void DeclareTrees(CLI::App* app, Given* given, Options* options) {
   bench::AsList(
       app->add_option("--runs", given->runs, "levels: sorted runs, 1 to 7 [5]"))
       ->transform(bench::Count(1, 7));
@@ -172,6 +189,12 @@ void Declare(CLI::App* app, Given* given, Options* options) {
   app->add_option("--table-bytes", given->table_bytes,
                   "ranges: where a table ends, 4k to 1000M [4M]")
       ->transform(bench::Count(4000, 1'000'000'000));
+}
+
+void Declare(CLI::App* app, Given* given, Options* options) {
+  DeclareDatabases(app, given);
+  DeclareLookups(app, options);
+  DeclareTrees(app, given, options);
   options->files.DeclareJson(app);
   options->files.DeclarePlot(app, "db/plot.py", "Draw the results as PNG");
 }

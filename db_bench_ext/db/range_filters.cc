@@ -3,16 +3,20 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/version.h>
 
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "db_bench_ext/db/schemas.h"
+#include "deltabloom/rocksdb_ranges.h"
+
 #if ROCKSDB_MAJOR >= 9
 #include <rocksdb/experimental.h>
-#endif
 
 #include <functional>
-#include <stdexcept>
-#include <string_view>
 #include <type_traits>
-
-#include "deltabloom/rocksdb_ranges.h"
+#endif
 
 namespace deltabloom::db_reads {
 namespace {

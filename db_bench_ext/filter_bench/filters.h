@@ -29,8 +29,8 @@ BuiltFilter BuildFilter(const Competitor& competitor, const KeyMaker& maker,
                         uint64_t first, uint64_t keys,
                         double* seconds = nullptr);
 
-// Peak memory of building one filter beyond the filter itself, in bytes. From
-// one thread at a time.
+// Returns the peak memory of building one filter beyond the filter itself, in
+// bytes. Only one thread may call it at a time.
 uint64_t MeasureBuildBytes(const Competitor& competitor, const KeyMaker& maker,
                            uint64_t keys);
 
@@ -87,7 +87,7 @@ class LookupLoop {
   KeyChunk chunk_;
   uint64_t matches_ = 0;
   MixedNumbers random_;
-  // For every key.
+  // The reader of the filter that is asked for each key.
   std::vector<FilterBitsReader*> readers_;
   // The keys of batches, as the interface takes them.
   std::vector<Slice> slices_;

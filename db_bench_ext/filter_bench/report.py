@@ -120,7 +120,7 @@ def title_of(row):
 
 
 def tables(rows, baseline):
-    """For each setting a table of the counted figures and one of the times."""
+    """Returns two tables for each setting: the counted figures, and the times."""
     settings = {}
     for row in rows:
         settings.setdefault(setting_of(row)[1:], []).append(row)

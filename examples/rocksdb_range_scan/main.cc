@@ -1,5 +1,5 @@
-// Scans that mostly find nothing: the orders of a user, where most users have
-// none. With range filters such a scan reads no data block.
+// Scans for the orders of a user, where most users have none. With range
+// filters, a scan that finds nothing reads no data block.
 //
 //   c++ -std=c++17 main.cc $(pkg-config --cflags --libs deltabloom-rocksdb)
 #include <deltabloom/rocksdb_ranges.h>

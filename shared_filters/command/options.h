@@ -77,7 +77,7 @@ void AddSizeOptions(CLI::App* app, SharedOptions* options);
 void AddAdoptOptions(CLI::App* app, SharedOptions* options);
 // The file with keys, or keys themselves.
 void AddKeyOptions(CLI::App* app, SharedOptions* options);
-// How a rebuild treats other writers.
+// Adds the options that say how a rebuild treats other writers.
 void AddRebuildOptions(CLI::App* app, SharedOptions* options);
 
 // Sets the password. Throws std::runtime_error if its file cannot be read.

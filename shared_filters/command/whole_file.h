@@ -16,8 +16,8 @@ std::string ReadWholeFile(const std::string& path);
 
 // Writes all of the bytes or nothing: into a temporary file beside `path`,
 // which is renamed. A pipe, a device or a link stays what it is and is written
-// to. "-" is standard output. Throws SystemError. Where it may wait for a
-// reader it releases `interrupt`.
+// to. "-" is standard output. Throws SystemError. Releases
+// `interrupt` while it may wait for a reader.
 void WriteWholeFile(const std::string& path, const std::string& bytes,
                     Interrupt* interrupt);
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "deltabloom/sizing.h"
 #include "shared_filters/memory/atomic_bits.h"
 #include "shared_filters/memory/local_size.h"
 #include "util/coding.h"
@@ -57,6 +59,10 @@ bool SetLocalRound(AtomicBits* bits, uint64_t block, uint64_t hash,
   return true;
 }
 
+// The least false-positive rate. Two blocks of 8 probes each reach it with 64
+// bits per key; a tenth of it would take 150.
+constexpr double kLeastRate = 1e-9;
+
 // 1 to 8 probes in one block, or 8 in each of two where that saves a twentieth
 // of the bits. (Other numbers of probes in two blocks would save up to 4 % more
 // between rates of 0.001 and 0.0001.) At most 1,000 bits per key.
@@ -81,7 +87,7 @@ local::Shape SizeFor(uint64_t keys, double rate) {
 
 std::string ConcurrentFilterOptions::Validate() const {
   // Written so that NaN fails.
-  if (!(false_positive_rate >= 1e-9 && false_positive_rate < 1)) {
+  if (!(false_positive_rate >= kLeastRate && false_positive_rate < 1)) {
     return "false_positive_rate = " +
            internal::NumberText(false_positive_rate) +
            " is out of range: use 1e-9 or more and less than 1";

@@ -1,15 +1,19 @@
 // Looking up keys, and reading all bits: plain commands in one pipeline, of
 // which the last ones vouch for the others.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/memory/atomic_bits.h"
 #include "shared_filters/redis/batch.h"
+#include "shared_filters/redis/client.h"
+#include "shared_filters/redis/connection.h"
+#include "shared_filters/redis/descriptor.h"
 #include "shared_filters/redis/filter.h"
 #include "shared_filters/redis/verify.h"
 
@@ -199,7 +203,7 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
                                         bool* is_news) {
   const Batch batch(descriptor, keys, n);
   const Questions questions = AskAll(descriptor, batch);
-  // Before anything is read.
+  // The identities that were known before anything is read.
   const std::vector<std::string> known =
       KnownIdentities(questions, *identities);
   const CallOptions how{Retry::kSafe, false, !descriptor.adopted()};

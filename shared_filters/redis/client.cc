@@ -1,11 +1,20 @@
 #include "shared_filters/redis/client.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
+
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/redis/connection.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -219,13 +228,13 @@ RedisStatus Client::Link::Run(const std::vector<const RedisCommand*>& commands,
       identified_at = now;
       replies->pop_back();
     }
-    // Else it took too long: once more.
+    // If it took too long, it is sent once more.
     if (ask || Clock::now() - identified_at <= kTrust) return status;
   }
 }
 
 // Sends the commands to one server. A connection that was idle may have died:
-// then once more by a new one. `identity`: null if it is not wanted.
+// then they are sent once more by a new one. `identity` may be null.
 RedisStatus Client::Exchange(const Endpoint& endpoint,
                              const std::vector<const RedisCommand*>& commands,
                              Retry retry, Deadline deadline,

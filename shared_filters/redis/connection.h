@@ -31,7 +31,8 @@ struct Endpoint {
 // "host:port", "[host]:port". False for anything else.
 bool ParseEndpoint(std::string_view text, Endpoint* endpoint);
 
-// Which error a server's error reply is: "-WRONGTYPE ...", without the minus.
+// Returns the error that a server's error reply means: "-WRONGTYPE ...",
+// without the minus.
 RedisError ClassifyError(std::string_view reply);
 
 // "redis 127.0.0.1:6379, key 'users': what".

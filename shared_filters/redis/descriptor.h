@@ -76,9 +76,10 @@ struct Scheme {
   // Sets hash_functions. Empty if all fits; else what is wrong.
   std::string Validate();
 
-  // How many keys explain this share of set bits: infinite if all are set. And
-  // the rate that it means.
+  // Returns the number of keys that explains this share of set bits: infinite
+  // if all are set.
   double KeysOfOccupancy(double occupancy) const;
+  // Returns the false-positive rate at this share of set bits.
   double RateOfOccupancy(double occupancy) const;
 };
 

@@ -62,9 +62,10 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
                                 "it was replaced several times meanwhile");
   }
 
-  // Looks up the keys in one pipeline. Without keys: is every shard verified?
-  // *identities is updated; *is_news is set if a shard is verified by another
-  // identity than it has there: what was read before is worth nothing then.
+  // Looks up the keys in one pipeline. If there are none, it checks whether
+  // every shard is verified. Updates *identities. Sets *is_news if a shard is
+  // verified by another identity than it has there: what was read before is
+  // then void.
   RedisStatus CheckOnce(const internal::Descriptor& descriptor,
                         const std::string_view* keys, size_t n, bool* may_match,
                         internal::Identities* identities, bool* is_news);

@@ -394,7 +394,7 @@ class Doctor {
         "CompactRange() with bottommost_level_compaction=kForce");
   }
 
-  // Where lookups load more bytes of filters than these save them.
+  // Reports that lookups load more bytes of filters than the filters save.
   void Loads(const std::string& name, const FamilyCache& cache) {
     const FilterLoads& loads = cache.loads;
     if (!(loads.bytes > loads.bytes_saved)) return;

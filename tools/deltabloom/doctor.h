@@ -33,7 +33,7 @@ struct PolicyVerdict {
   std::shared_ptr<const PolicyReader> reader;
 };
 
-// Only in builds with RocksDB.
+// Both exist in builds with RocksDB only.
 void ReadRocksDB(ProcessReport* report);
 PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener);
 

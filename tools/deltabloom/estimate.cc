@@ -376,16 +376,9 @@ ExitCode Run(const Options& options, Console* console) {
   return kSuccess;
 }
 
-RunFn AddOptions(CLI::App* app) {
-  const auto options = std::make_shared<Options>();
-  TreeOptions* const tree = &options->tree;
-  auto* const database =
-      app->add_option("DIR", options->database,
-                      "The directory of a RocksDB database, which may be open; "
-                      "without it a future one is estimated")
-          ->check(CLI::ExistingDirectory);
-  auto* const keys =
-      AddAmount(app, "--keys", &tree->keys, 1, 1e15, "Keys in the database");
+// The tree of a future database.
+void AddTreeOptions(CLI::App* app, TreeOptions* tree) {
+  AddAmount(app, "--keys", &tree->keys, 1, 1e15, "Keys in the database");
   AddAmount(app, "--entry-size", &tree->entry_bytes, 1, 1e9,
             "Bytes of a key and its value, as stored [100]");
   AddAmount(app, "--size-ratio", &tree->size_ratio, 2, 1000,
@@ -405,53 +398,74 @@ RunFn AddOptions(CLI::App* app) {
   for (const char* name :
        {"--keys", "--entry-size", "--size-ratio", "--level-base",
         "--write-buffer", "--table-size", "--level0-tables", "--levels"}) {
-    app->get_option(name)->excludes(database);
+    app->get_option(name)->excludes(app->get_option("DIR"));
   }
+}
+
+// The size of the filters, and the lookups that it is for.
+void AddBudgetOptions(CLI::App* app, Budget* budget) {
+  // One wasted read in a thousand million lookups costs no time that could be
+  // measured.
+  constexpr double kLeastWastedReads = 1e-9;
   auto* const bits =
-      AddAmount(app, "--bits-per-key", &options->budget.bits_per_key, 0.5, 100,
+      AddAmount(app, "--bits-per-key", &budget->bits_per_key, 0.5, 100,
                 "Size of the filters, on average [10; with DIR, that of the "
                 "filters that are there]");
   auto* const memory =
-      AddAmount(app, "--memory", &options->budget.bytes, 1, 1e18,
+      AddAmount(app, "--memory", &budget->bytes, 1, 1e18,
                 "Size of all filters together, in bytes, instead");
   auto* const rate = AddAmount(
-      app, "--rate", &options->budget.absent_reads, 1e-9, 1000,
+      app, "--rate", &budget->absent_reads, kLeastWastedReads, 1000,
       "False positives per lookup, all runs together, instead: the least "
       "memory for them");
   memory->excludes(bits);
   rate->excludes(bits);
   rate->excludes(memory);
   auto* const hits =
-      AddAmount(app, "--hits", &options->budget.hits, 0, 1,
+      AddAmount(app, "--hits", &budget->hits, 0, 1,
                 "Part of the lookups that find their key, by which "
                 "allocation=levels weights the levels [0]")
           ->type_name("PART");
-  AddAmount(app, "--min-bits-per-key", &options->budget.min_bits_per_key, 0.5,
-            100, "With --hits: least bits per key of a level [4]")
+  AddAmount(app, "--min-bits-per-key", &budget->min_bits_per_key, 0.5, 100,
+            "With --hits: least bits per key of a level [4]")
       ->needs(hits);
   hits->excludes(rate);
-  auto* const page =
-      app->add_option("--html", options->page,
-                      "Write a page to FILE that computes the same, with "
-                      "sliders that begin at the other options; it needs no "
-                      "other file")
-          ->type_name("FILE")
-          ->excludes(hits)
-          ->check([](const std::string& file) {
-            const bool named = !file.empty() && file != "-";
-            return std::string(
-                named ? "" : "needs the name of a file; /dev/stdout prints it");
-          });
-  app->callback([=] {
-    if (keys->count() > 0 || database->count() > 0) return;
-    for (const CLI::Option* option : {memory, rate, hits}) {
-      if (option->count() == 0) continue;
-      throw CLI::RequiresError(option->get_name(), "--keys or DIR");
-    }
-    if (page->count() == 0) {
-      throw CLI::RequiredError("DIR, --keys or --html");
-    }
-  });
+}
+
+void AddPageOption(CLI::App* app, std::string* page) {
+  app->add_option("--html", *page,
+                  "Write a page to FILE that computes the same, with sliders "
+                  "that begin at the other options; it needs no other file")
+      ->type_name("FILE")
+      ->excludes(app->get_option("--hits"))
+      ->check([](const std::string& file) {
+        const bool named = !file.empty() && file != "-";
+        return std::string(
+            named ? "" : "needs the name of a file; /dev/stdout prints it");
+      });
+}
+
+// Throws unless there is a tree, or a page that can begin without one.
+void RequireTree(const CLI::App& app) {
+  if (app.count("--keys") > 0 || app.count("DIR") > 0) return;
+  for (const char* name : {"--memory", "--rate", "--hits"}) {
+    if (app.count(name) > 0) throw CLI::RequiresError(name, "--keys or DIR");
+  }
+  if (app.count("--html") == 0) {
+    throw CLI::RequiredError("DIR, --keys or --html");
+  }
+}
+
+RunFn AddOptions(CLI::App* app) {
+  const auto options = std::make_shared<Options>();
+  app->add_option("DIR", options->database,
+                  "The directory of a RocksDB database, which may be open; "
+                  "without it a future one is estimated")
+      ->check(CLI::ExistingDirectory);
+  AddTreeOptions(app, &options->tree);
+  AddBudgetOptions(app, &options->budget);
+  AddPageOption(app, &options->page);
+  app->callback([app] { RequireTree(*app); });
   return [options](Console* console) { return Run(*options, console); };
 }
 

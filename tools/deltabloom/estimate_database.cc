@@ -102,6 +102,11 @@ struct Run {
   int number = 0;
 };
 
+// The least share of the lookups that a run has. It is a divisor, and a run of
+// a single key has the share 0, because no absent key is between two equal
+// ones. It is too small to show in any figure.
+constexpr double kLeastShareOfRun = 1e-9;
+
 // Returns whether deltabloom refilter can replace the filter.
 bool CanBeRefiltered(const DatabaseTable& table) {
   return table.compatibility_name == "rocksdb.BuiltinBloomFilter" &&
@@ -185,8 +190,7 @@ std::vector<Family> FamiliesOf(const Database& database, double hits) {
     std::vector<LevelFilters> after;
     bool known = true;
     for (Run& run : runs) {
-      // An absent key is not between two equal ones.
-      run.level.runs = std::max(run.level.runs, 1e-9);
+      run.level.runs = std::max(run.level.runs, kLeastShareOfRun);
       run.now.bits_per_key = 8 * run.now.bytes / run.level.keys;
       run.after = run.now;
       known = known && run.reads.Sum().has_value();
@@ -472,7 +476,7 @@ void Show(const Database& database, const Family& family, const Budget& budget,
   ShowWays(database, family, budget, console);
 }
 
-// For the page: where it begins.
+// Returns the trees and filters with which the page begins.
 Json PageFamilies(const std::vector<Family>& families) {
   Json json = Json::array();
   for (const Family& family : families) {

@@ -104,9 +104,9 @@ LevelFilters Deltabloom(const LayoutRow* row, double keys, double bits) {
   return filter;
 }
 
-// How many filters of each level a lookup asks for keys that they do not hold:
-// of an absent key all, of a present one those of newer runs. Within level 0
-// half of the other tables are newer.
+// Returns how many filters of each level a lookup asks that do not hold its
+// key. A lookup of an absent key asks all of them, that of a present key those
+// of newer runs. Within level 0 half of the other tables are newer.
 std::vector<double> AbsentLookups(const std::vector<TreeLevel>& tree,
                                   double hits) {
   double keys = 0;
@@ -142,10 +142,13 @@ std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
   const double least =
       budget.hits > 0 ? std::min(bits, budget.min_bits_per_key) : 0;
   const std::vector<double> lookups = AbsentLookups(tree, budget.hits);
+  // AllocateBits ignores a run without lookups, whose keys then would not
+  // count. A thousandth of kNeededUse decides nothing.
+  constexpr double kLeastUse = internal::kNeededUse / 1000;
   std::vector<SortedRun> runs;
   double use = 1;  // of the last level
   for (size_t i = 0; i < tree.size(); ++i) {
-    use = std::max(lookups[i] / tree[i].runs, 1e-6);
+    use = std::max(lookups[i] / tree[i].runs, kLeastUse);
     runs.push_back({tree[i].keys, use * tree[i].runs, nullptr, least});
   }
   if (use < internal::kNeededUse) {

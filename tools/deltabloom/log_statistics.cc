@@ -62,8 +62,8 @@ std::string ReadFrom(const std::string& path, LogStatistics* found) {
   std::string error;
   const auto source = internal::OpenSstFile(path, &error);
   if (source == nullptr) return error;
-  // From the end: a LOG may have gigabytes. Pieces overlap by more than the
-  // tickers and the first histogram take.
+  // Reads from the end, because a LOG may have gigabytes. Pieces overlap by
+  // more than the tickers and the first histogram take.
   constexpr uint64_t kPiece = 1 << 20;
   constexpr uint64_t kOverlap = 1 << 16;
   std::string piece;

@@ -38,8 +38,9 @@ class Numbers {
     }
   }
 
-  // Where `key` is on the way from `first` to `last`. REQUIRES: it is not
-  // outside.
+  // Returns the place of `key` between `first`, which is 0, and `last`, which
+  // is
+  // 1. REQUIRES: it is not outside.
   double Way(std::string_view first, std::string_view last,
              std::string_view key) const {
     size_t same = same_;

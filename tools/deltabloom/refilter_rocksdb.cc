@@ -406,11 +406,16 @@ class FilterMaker : public FilterKeysVisitor {
 
 // --- The new file.
 
+// A file descriptor, which it closes. Negative if the file was not opened.
 struct Descriptor {
-  const int fd;
+  explicit Descriptor(int opened) : fd(opened) {}
   ~Descriptor() {
     if (fd >= 0) ::close(fd);
   }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  const int fd;
 };
 
 // Throws, with the reason in errno, unless it was done. Where no other table
@@ -507,9 +512,9 @@ class Copy {
   Copy(const SstSource& source, std::string path, std::atomic<bool>* stop)
       : path_(std::move(path)),
         stop_(stop),
-        file_{::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                     0600)} {
-    const Descriptor old{::open(source.Name().c_str(), O_RDONLY | O_CLOEXEC)};
+        file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                     0600)) {
+    const Descriptor old(::open(source.Name().c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status;
     struct stat now;
     Expect(old.fd >= 0 && file_.fd >= 0 && ::fstat(old.fd, &status) == 0 &&
@@ -753,7 +758,7 @@ std::string AllocateBits(const RefilterOptions& options,
 }
 
 bool SyncDirectory(const std::string& directory) {
-  const Descriptor opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY)};
+  const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY));
   return opened.fd >= 0 && ::fsync(opened.fd) == 0;
 }
 

@@ -91,7 +91,7 @@ class Summary {
   // `what`: "sound", "gone" or a list.
   void Add(const std::string& what, const std::string& path);
   bool Has(const char* list) const { return !json_.at(list).empty(); }
-  // "3 tables: 1 without a false negative, ...". Only if there are several.
+  // Prints "3 tables: 1 without a false negative, ...", if there are several.
   void Show(const std::string& files, const std::string& sound,
             Console* console) const;
 

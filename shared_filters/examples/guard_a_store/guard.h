@@ -50,8 +50,9 @@ class Guard {
   Claimed Claim(const std::string& order);
 
   // Reads all ids from the store into a filter that takes the place of the one
-  // in Redis; makes that one if there is none. Also the warm-up. Empty, or why
-  // it failed. Lookups, adds and neighbours go on.
+  // in Redis, if there is one. It is called before the first lookup, too.
+  // Returns why it failed, or an empty string. Lookups, adds and neighbours go
+  // on.
   std::string Rebuild();
 
   bool NeedsRebuild() const { return behind_; }

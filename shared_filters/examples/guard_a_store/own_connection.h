@@ -15,7 +15,7 @@
 
 class OwnConnection : public deltabloom::RedisConnection {
  public:
-  // For RedisOptions::connect.
+  // A function for RedisOptions::connect.
   static deltabloom::RedisStatus Open(
       const std::string& host, uint16_t port, std::chrono::milliseconds timeout,
       std::unique_ptr<deltabloom::RedisConnection>* connection) {
@@ -30,6 +30,8 @@ class OwnConnection : public deltabloom::RedisConnection {
 
   explicit OwnConnection(redisContext* context) : context_(context) {}
   ~OwnConnection() override { redisFree(context_); }
+  OwnConnection(const OwnConnection&) = delete;
+  OwnConnection& operator=(const OwnConnection&) = delete;
 
   // A client that reconnects by itself must not do so here: an error is the end
   // of this object.
