@@ -13,8 +13,8 @@ needs_checkout() {
   exit 1
 }
 
-# With -h or --help: prints the head of the script and the options of PROGRAM if
-# it is built. "-": there is no program.
+# Prints the head of the script, and the options of PROGRAM if it is built, if -h
+# or --help is given. PROGRAM is "-" if there is none.
 #
 #   help_with PROGRAM "$@"
 help_with() {

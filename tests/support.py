@@ -1,5 +1,5 @@
-"""What tests in Python share: the seed of a run, as random.h has it for others,
-and a terminal."""
+"""Functions that tests in Python share: the seed of a run, which random.h has for
+others, and a terminal."""
 
 import os
 import pty

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Which lines and branches of the core and of the engines the tests reach.
+# Counts the lines and branches of the core and of the engines that tests reach.
 #
 #   script/test --long coverage [ctest options]          e.g. -R rocksdb
 #   script/test --long coverage --core [ctest options]   the core's tests alone

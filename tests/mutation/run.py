@@ -26,7 +26,7 @@ WALL_LIMIT_SECONDS = 300
 SWITCHED_OFF = ["INSTALL", "EXAMPLES", "REDIS", "DB_BENCH_EXT"]
 STATUSES = ["killed", "survived", "equivalent", "same code", "did not compile"]
 
-# Which tests cover which files. All of engines/rocksdb/'s for each survivor there
+# The tests that cover each file. All of engines/rocksdb/'s for each survivor there
 # would take minutes. The order of a list means nothing: tests run fastest first,
 # and the first failure ends a mutant.
 LAYOUTS = [

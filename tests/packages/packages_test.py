@@ -22,7 +22,7 @@ def run(*command):
 
 
 def files_of(package):
-    """Without folders; as below PREFIX."""
+    """Returns the paths below PREFIX, without folders."""
     lines = run("dpkg-deb", "-c", str(package)).splitlines()
     paths = [line.split(None, 5)[5].split(" -> ")[0] for line in lines if line[0] != "d"]
     return {path.removeprefix("./usr/") for path in paths}

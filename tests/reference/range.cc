@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
 
 #include "tests/reference/reference.h"
 #include "util/hash64.h"
@@ -141,8 +145,8 @@ bool RangeFilter::NumbersMayMatch(const std::string& lower,
   const auto a = static_cast<uint64_t>(first - base_) >> unit_;
   const auto b = static_cast<uint64_t>(end - 1 - base_) >> unit_;
   if (b - a >= universe_ - 1) return true;
-  // For each block that the numbers touch: the place in it that each code would
-  // have.
+  // Each block that the numbers touch is searched at the place that each code
+  // would have in it.
   for (uint64_t block = a / universe_;; ++block) {
     const uint64_t q =
         block == 0 ? 0

@@ -89,8 +89,8 @@ bool CompactIsValid(std::string_view payload);
 bool CompactMayMatch(std::string_view payload, uint64_t hash);
 
 // A slow reader of range filters, written straight from docs/format.md: codes
-// are a set, prefixes are strings of '0' and '1'. Only for filters that a
-// writer made.
+// are a set, prefixes are strings of '0' and '1'. REQUIRES: a writer made
+// the bytes.
 class RangeFilter {
  public:
   explicit RangeFilter(const std::string& bytes);
