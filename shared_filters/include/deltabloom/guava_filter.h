@@ -15,7 +15,7 @@
 
 namespace deltabloom {
 
-// Which bits belong to a key. The numbers are the ones in the bytes.
+// Decides which bits belong to a key. The bytes hold these numbers.
 enum class GuavaStrategy : uint8_t {
   // Older: in a filter of more than 2^31 bits (256 MiB) the rest stays empty.
   kMurmur128Mitz32 = 0,
@@ -25,7 +25,7 @@ enum class GuavaStrategy : uint8_t {
 // Returns "MURMUR128_MITZ_32" or "MURMUR128_MITZ_64"; null for any other value.
 DELTABLOOM_EXPORT const char* GuavaStrategyName(GuavaStrategy strategy);
 
-// How Guava arrives at the number of hash functions k. Readers take k from the
+// Guava's formula for the number of hash functions k. Readers take k from the
 // bytes: only filters that are to be merged must agree.
 enum class GuavaProbeRule : uint8_t {
   kFromSize,  // round(bits / insertions * ln 2): Guava 31.1

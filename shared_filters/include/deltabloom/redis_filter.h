@@ -113,8 +113,9 @@ struct DELTABLOOM_EXPORT RedisOptions {
   // batches.
   std::chrono::milliseconds command_timeout{1000};
 
-  // After this many failures of a server in a row calls fail at once for
-  // circuit_open_for; then one call at a time tries again. 0: never.
+  // After this many failures of a server in a row, calls fail at once for
+  // circuit_open_for; then one call at a time tries again. If it is 0, each
+  // call tries.
   uint32_t circuit_failures = 5;
   std::chrono::milliseconds circuit_open_for{1000};
 
@@ -127,7 +128,7 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   // a hash tag, and not a hash tag alone.
   std::string name;
 
-  // Which bits belong to a key:
+  // Decides which bits belong to a key:
   //   local             blocks of 64 bytes: one key, one GETRANGE
   //   go-murmur3        Murmur3 of the key and a byte that counts
   //   go-murmur3-14     the same with 14 probes
@@ -236,7 +237,7 @@ struct DELTABLOOM_EXPORT RedisRebuildOptions {
   // its source.
   std::chrono::milliseconds settle{0};
 
-  // How long the temporary bitmap outlives a dead builder.
+  // The time after which Redis drops the temporary bitmap of a dead builder.
   std::chrono::milliseconds lease{60000};
   // True: start although another rebuild seems to run; that one will fail.
   bool take_over = false;

@@ -182,11 +182,10 @@ class Server {
 
   // Returns how often a command was called since the start or CONFIG RESETSTAT.
   int Calls(const std::string& command) const {
-    return Statistic("commandstats", "cmdstat_" + command + ":calls=");
-  }
-  // Returns how often a reply was this error.
-  int Errors(const std::string& name) const {
-    return Statistic("errorstats", "errorstat_" + name + ":count=");
+    const std::string all = Run({"INFO", "commandstats"});
+    const std::string field = "cmdstat_" + command + ":calls=";
+    const size_t at = all.find(field);
+    return at == all.npos ? 0 : std::stoi(all.substr(at + field.size()));
   }
 
   bool IsReplica() const {
@@ -216,11 +215,6 @@ class Server {
   }
 
  private:
-  int Statistic(const std::string& section, const std::string& field) const {
-    const std::string all = Run({"INFO", section});
-    const size_t at = all.find(field);
-    return at == all.npos ? 0 : std::stoi(all.substr(at + field.size()));
-  }
   static std::string Text(const RedisReply& reply) {
     using Kind = RedisReply::Kind;
     if (reply.kind == Kind::kNil) return "(nil)";
