@@ -61,8 +61,8 @@ constexpr Style kByHand = {
 
 struct Workload {
   const char* name;
-  // The least part of the best gain. 0 where runs do not overlap, so that a
-  // lookup does not read them all.
+  // The least part of the best gain in a large tree. It is 0 where runs do not
+  // overlap, so that a lookup does not query them all.
   double gain;
   void (*step)(uint64_t i, uint64_t keys, test::Random* random, LevelsDb* db);
 };
@@ -124,6 +124,14 @@ class LevelsWorkloadsTest : public ::testing::Test {
                  : 50'000;
   }
 
+  // The least part of the best gain in a tree of 50,000 keys. When such a tree
+  // becomes idle, its upper levels may just have used up the bits that filters
+  // on disk may have above the average, so that the last flushes have no more
+  // than the average. An idle tree has at most three files in level 0. If all
+  // three are such files, a tree of six runs with T = 10 has 0.41 of the best
+  // gain; 0.51 was seen, with two of them.
+  static constexpr double kLeastGain = 0.4;
+
   void Run(const Style& style, const Workload& workload) {
     SCOPED_TRACE(std::string(style.name) + " " + workload.name);
     const uint64_t seed = test::SeedOr(1);
@@ -158,9 +166,8 @@ class LevelsWorkloadsTest : public ::testing::Test {
           tree.BestGain());
     }
     if (tree.BestGain() > 1.3) {
-      // So small a tree depends on when compactions run, and on the last flush,
-      // which may be of any size: 0.64 of the best gain was seen.
-      const double least = All() ? workload.gain : 0.7 * workload.gain;
+      const double least =
+          All() ? workload.gain : std::min(workload.gain, kLeastGain);
       EXPECT_GT(tree.Gain(), least * tree.BestGain());
     }
   }
