@@ -54,6 +54,8 @@ Options WithPolicy(const PolicyPtr& policy, bool partitioned = false) {
   return options;
 }
 
+// --- The bits that tables get ------------------------------------------------
+
 TEST(LevelsTest, ReadBackAsJsonAndInTheLog) {
   LevelsDb db(LevelsOptions());
   db.PutScattered(20'000);
@@ -234,6 +236,8 @@ TEST(LevelsTest, PartitionedFilters) {
   const MeasuredTree tree = db.Measured();
   EXPECT_NEAR(tree.bits, 10, 0.5) << tree.text;
 }
+
+// --- filter_memory -----------------------------------------------------------
 
 RocksDBFilterOptions WithMemory(uint64_t bytes) {
   RocksDBFilterOptions filters = LevelsOptions();
@@ -584,6 +588,8 @@ TEST(FilterMemoryTest, OnDiskFollowsDroppedFamiliesAndCompactFiles) {
   EXPECT_EQ(OnDisk(db), FilterBytes(db));
 }
 
+// --- Weights by use ----------------------------------------------------------
+
 // The lookups only hit, then only miss: the last run loses its bits when it is
 // rewritten, and gets them back.
 TEST(UseTest, BitsFollowTheLookups) {
@@ -621,6 +627,8 @@ TEST(UseTest, BitsFollowTheLookups) {
   get(0);
   EXPECT_NEAR(rewritten().bits, 10, 0.5);
 }
+
+// --- Limits in OPTIONS files -------------------------------------------------
 
 // allocation=levels learns the trees of a process from listeners and OPTIONS
 // files; RocksDB informs no listener of some changes.
@@ -676,6 +684,8 @@ TEST(LevelLimitsTest, OfEachFamily) {
     }
   }
 }
+
+// --- The trees of a process --------------------------------------------------
 
 TEST(TreesTest, AnAnnouncementIsForOneFamilyOneThreadAndOneUse) {
   internal::Process process;
@@ -796,6 +806,8 @@ TEST(TreesTest, RecoveryWritesUniformBitsAndSaysSo) {
   EXPECT_EQ(CountIn(db.Log(), "a table of level 0"), 1);
 }
 
+// --- Events of a listener ----------------------------------------------------
+
 // Events of tables that no database has.
 class TreeListenerTest : public ::testing::Test {
  protected:
@@ -869,6 +881,8 @@ TEST_F(TreeListenerTest, OtherFilesAndDeletedTables) {
   EXPECT_EQ(tree().files(), 1u);
   EXPECT_TRUE(trees_->changed_silently);
 }
+
+// --- Changes without events --------------------------------------------------
 
 // Changes without an event of their own, in a tree of more tables than there
 // are events: it is read again for a reason only.

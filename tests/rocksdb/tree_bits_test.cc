@@ -82,6 +82,8 @@ TreeBits TreeOf(const std::string& text) {
   return tree;
 }
 
+// --- Simulated trees ---------------------------------------------------------
+
 // A leveled tree without a database: flushes, compactions, and a backlog if
 // compactions are slower than flushes. It reports its changes to a TreeBits and
 // gives its tables the bits per key that TreeBits returns.
@@ -315,6 +317,8 @@ TEST(TreeBitsTest, SteadyTreesGetTheGainAtTheBitsOfTheOption) {
   }
 }
 
+// --- The bits of a table -----------------------------------------------------
+
 // All keys are there, with the bits of the option, when levels is switched on.
 TEST(TreeBitsTest, AnOldDatabaseNeverTakesMuchMore) {
   TreeBits tree;
@@ -387,6 +391,8 @@ TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
   const double bits = BitsOf(tree);
   EXPECT_TRUE(bits >= 10 && bits <= 1000) << bits;
 }
+
+// --- The example of docs/design.md -------------------------------------------
 
 // The example of docs/design.md: compact, 10 bits per key, T = 10, dynamic
 // level sizes, a base level of at most 16,000 keys, 4 files of level 0 start a
@@ -467,6 +473,8 @@ TEST_F(DesignExampleTest, FlushesTakeWhatIsFree) {
   tree.Edit(compaction.inputs, {{13, 4, 0}});
   EXPECT_NEAR(BitsOf(tree), 10.3 + 4 * (bits[0] - of_level4), 0.01);
 }
+
+// --- The full tree, and what limits its bits ---------------------------------
 
 TEST(TreeBitsTest, FullTreesAreSizedByTheLastRunAndTheLimits) {
   const auto text = [](const std::map<int, LevelRuns>& now,
@@ -556,6 +564,8 @@ TEST(TreeBitsTest, WholeRunsHaveNoDebts) {
   EXPECT_EQ(bits_of_run(0), 10);
 }
 
+// --- Any input ---------------------------------------------------------------
+
 TEST(TreeBitsTest, AnEmptyTreeAndWhatMakesNoSense) {
   TreeBits tree;
   EXPECT_EQ(BitsOf(tree), 0);
@@ -630,6 +640,8 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
     }
   }
 }
+
+// --- Bursts ------------------------------------------------------------------
 
 // Writes that outrun compactions, which then catch up: what upper levels held
 // meanwhile has taken nothing from the last, and never were more bytes spent
@@ -719,6 +731,8 @@ TEST(TreeBitsBurstTest, AfterABurstIntoAnEmptyDatabase) {
   EXPECT_NEAR(most_in_it, 1.10, 0.03);
   EXPECT_NEAR(fewest_bits, 9.4, 0.05);
 }
+
+// --- filter_memory -----------------------------------------------------------
 
 // A tree that grows tenfold under a total: its filters exceed it by no more
 // than the least bits of the keys that were flushed meanwhile, and are at most
@@ -904,6 +918,8 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   target();
   EXPECT_EQ(trees.families["same"].filter_memory, 55'000u);
 }
+
+// --- Weights by use ----------------------------------------------------------
 
 // Lookups of a T = 10 tree of five runs: those that find a key in run i ask all
 // newer runs for it in vain, absent ones ask every run.

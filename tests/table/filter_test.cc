@@ -37,6 +37,8 @@ std::string Build(const std::vector<std::string_view>& keys,
   return filter;
 }
 
+// --- Options and building ----------------------------------------------------
+
 TEST(FilterOptions, BadBitsPerKeyIsNamed) {
   for (double bad : {-1.0, -1e-9, 1000.001, 1e300, std::nan(""),
                      std::numeric_limits<double>::infinity(),
@@ -76,6 +78,8 @@ TEST(FilterBuilder, AppendsAndStartsAnew) {
   assigned.Finish(&third);
   EXPECT_EQ(third, Build({"third"}));
 }
+
+// --- Lookups -----------------------------------------------------------------
 
 TEST(Filter, KeysOfAnyBytesAndLength) {
   test::FreshRandom random;
@@ -125,6 +129,8 @@ TEST(FilterPolicy, AppendsAndMatches) {
       "leveldb.BuiltinBloomFilter2");
 }
 
+// --- Description -------------------------------------------------------------
+
 // The sizes agree: bits / 8, blocks * 64, and for compact columns * rows / 8
 // with the bytes of its thresholds and sizes; each with the byte of the
 // framing.
@@ -158,6 +164,8 @@ TEST(DescribeFilter, InFull) {
     EXPECT_EQ(filter.size(), c.size) << c.text;
   }
 }
+
+// --- Short ways for classic --------------------------------------------------
 
 TEST(ClassicSmallFilter, AnswersAsFilter) {
   test::FreshRandom random;

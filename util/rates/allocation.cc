@@ -63,7 +63,7 @@ double BitsOfRun(const RateCurve& curve, BitsAt bits_at, const SortedRun& run,
                                  bits_at)(price * (run.keys / run.weight)));
 }
 
-// The bits of all keys at a price.
+// Returns the bits of all keys at a price.
 double TotalAt(const RateCurve& curve, BitsAt bits_at,
                const std::vector<SortedRun>& runs, double price) {
   double total = 0;

@@ -24,14 +24,14 @@ namespace deltabloom::internal {
 // A kind of filter that a run may have, with the bits per key at which it is
 // used.
 struct RateOption {
-  // The rate of a filter, 0 to 1, at bits per key from min_bits to max_bits.
-  // A NaN or a rate above 1 counts as 1, one below 0 as 0.
+  // Returns the rate of a filter, 0 to 1, at bits per key from min_bits to
+  // max_bits. A NaN or a rate above 1 counts as 1, one below 0 as 0.
   std::function<double(double bits_per_key)> rate;
   double min_bits = 0;
   double max_bits = 1000;
 };
 
-// The filters of a run. Without bits it has none.
+// The filters of a run. A run without bits has no filters.
 struct RunBits {
   double bits_per_key = 0;
   size_t option = 0;  // of the RateCurve's
@@ -44,22 +44,23 @@ class RateCurve {
  public:
   explicit RateCurve(std::vector<RateOption> options);
 
-  // The option with the lowest rate at exactly these bits; the first of equals.
+  // Returns the option with the lowest rate at exactly these bits; the first if
+  // several have it.
   // There is no filter for NaN and below kMinBitsPerKey; more than
   // kMaxBitsPerKey counts as kMaxBitsPerKey.
   RunBits At(double bits_per_key) const;
 
-  // The vertex of the hull that minimises rate + slope * bits_per_key, and of
-  // several the one with the fewest bits. MostUsefulBits() for slopes of 0 or
-  // less; 0 for NaN.
+  // Returns the bits of the vertex of the hull that minimises rate + slope *
+  // bits_per_key, and of several the one with the fewest bits. Returns
+  // MostUsefulBits() for slopes of 0 or less, and 0 for NaN.
   double BestBitsAtSlope(double slope) const;
 
-  // The mean of BestBitsAtSlope() over the slopes within half an octave: a
-  // small change of the slope is then a small one of the bits, even for
-  // compact, whose curve has a vertex at each whole bit.
+  // Returns the mean of BestBitsAtSlope() over the slopes within half an
+  // octave: a small change of the slope is then a small one of the bits, even
+  // for compact, whose curve has a vertex at each whole bit.
   double BitsAtSlope(double slope) const;
 
-  // The bits from which on more of them gain nothing.
+  // Returns the bits above which more of them gain nothing.
   double MostUsefulBits() const { return hull_.back().bits; }
 
  private:
@@ -69,8 +70,8 @@ class RateCurve {
     double slope;  // of the side that ends here, as a logarithm to base 2
   };
 
-  // The first vertex after which the hull falls no more steeply than the slope,
-  // a logarithm to base 2.
+  // Returns the first vertex after which the hull falls no more steeply than
+  // the slope, a logarithm to base 2.
   size_t VertexAtSlope(double log_slope) const;
 
   std::vector<RateOption> options_;
@@ -83,7 +84,7 @@ struct SortedRun {
   // The number of its filters that a lookup queries: 1 for a run over the whole
   // key space, less for a part of one, 5 for five runs.
   double weight = 1;
-  // The rates of its filters; null: the curve given to the functions below.
+  // The rates of its filters; if null, the curve given to the functions below.
   const RateCurve* curve = nullptr;
   // Its bits per key at any price, even if the budget does not pay for them.
   double min_bits = 0;
@@ -96,30 +97,32 @@ struct Allocation {
   double bits = 0;  // of all keys together
 };
 
-// The bits per key of a run at a price: BitsAtSlope(price * keys / weight).
+// Returns the bits per key of a run at a price: BitsAtSlope(price * keys /
+// weight).
 double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price);
 
-// The price at which BitsAtPrice() gives the runs bits_per_key on average, or a
-// little less at a step. 0 if they have no use for that many bits; infinite for
-// no bits, NaN and no keys.
+// Returns the price at which BitsAtPrice() gives the runs bits_per_key on
+// average, or a little less at a step. Returns 0 if they have no use for that
+// many bits, and infinity for no bits, NaN and no keys.
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
                    double bits_per_key);
 
-// The allocation with the least sum of rates at bits_per_key on average over
-// all keys. Larger runs get no more bits per key than smaller ones; more bits
-// on average give no run less; runs of one size get the same. A run that would
-// get less than kMinBitsPerKey gets none, and its bits are left over. Runs
-// without keys (0, negative, NaN) or without weight get no bits and count for
-// nothing.
+// Returns the allocation with the least sum of rates at bits_per_key on average
+// over all keys. Larger runs get no more bits per key than smaller ones; more
+// bits on average give no run less; runs of one size get the same. A run that
+// would get less than kMinBitsPerKey gets none, and its bits are left over.
+// Runs without keys (0, negative, NaN) or without weight get no bits and count
+// for nothing.
 Allocation AllocateBits(const RateCurve& curve,
                         const std::vector<SortedRun>& runs,
                         double bits_per_key);
 
+// Returns the allocation that gives each run bits_per_key.
 Allocation UniformBits(const RateCurve& curve,
                        const std::vector<SortedRun>& runs, double bits_per_key);
 
-// The allocation with the fewest bits whose sum of rates is `rates` or less;
-// all useful bits if none is. No bits for NaN.
+// Returns the allocation with the fewest bits whose sum of rates is `rates` or
+// less; the one with all useful bits if there is none, and no bits for NaN.
 Allocation AllocateForRates(const RateCurve& curve,
                             const std::vector<SortedRun>& runs, double rates);
 

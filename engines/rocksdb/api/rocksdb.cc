@@ -1,4 +1,4 @@
-// The functions of deltabloom/rocksdb.h, and the registration with RocksDB.
+// Defines the functions of deltabloom/rocksdb.h, and registers with RocksDB.
 #include "deltabloom/rocksdb.h"
 
 #include <cstdio>

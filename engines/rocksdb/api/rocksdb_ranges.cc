@@ -1,4 +1,4 @@
-// The functions of deltabloom/rocksdb_ranges.h.
+// Defines the functions of deltabloom/rocksdb_ranges.h.
 #include "deltabloom/rocksdb_ranges.h"
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Errors at the two borders of the engine: nothing throws into RocksDB, and the
-// public functions set *error to one line.
+// Handles errors at the two borders of the engine: nothing throws into RocksDB,
+// and the public functions set *error to one line.
 #pragma once
 
 #include <exception>
@@ -23,8 +23,9 @@ bool WithoutThrowing(Fn fn) noexcept {
   }
 }
 
-// Sets *error. Without one the line is printed to standard error, for callers
-// that would not see it otherwise, each line once in a process.
+// Sets *error to the line. If `error` is null, the line is printed to standard
+// error, because the caller would not see it otherwise; each line is printed
+// once in a process.
 void SetCallerError(const char* line, std::string* error) noexcept;
 
 // Returns what `fn` returns. If it throws, *error is set, or the error printed,

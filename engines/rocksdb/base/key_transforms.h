@@ -38,7 +38,8 @@ class KeyTransforms {
   const RegisteredTransform* Find(std::string_view text) const;
   const RegisteredTransform* Find(uint32_t id) const;
 
-  // "ascii_lowercase@1, trim_trailing_spaces@1": all, in order.
+  // Returns the names of all in order: "ascii_lowercase@1,
+  // trim_trailing_spaces@1".
   std::string Names() const;
 
  private:
@@ -62,7 +63,7 @@ bool RandomSeed(SipHashKey* seed);
 // Fills `size` bytes and returns true, or returns false.
 using RandomSource = bool (*)(void* bytes, size_t size);
 
-// A key transform, a seed, both or neither.
+// Applies a key transform, a seed, both or neither.
 class KeyMapping {
  public:
   // `transform` may be null; it replaces what `keys` says of a transform.

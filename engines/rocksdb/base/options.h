@@ -70,7 +70,8 @@ using OptionMap = std::unordered_map<std::string, std::string>;
 // Each of these returns an empty string, or one line about the first error,
 // which says what is legal; *options then is partly changed.
 
-// Reads "deltabloom:9.9:classic:levels" or less. What is not named stays.
+// Reads "deltabloom:9.9:classic:levels" or a beginning of it. Options that are
+// not in the URI stay as they are.
 std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options);
 
 // Sets options by name, as many as can be read. `in_use`: the options are those

@@ -1,4 +1,4 @@
-// The syntax of RocksDB's OPTIONS files. Does not need RocksDB.
+// Parses the syntax of RocksDB's OPTIONS files. Does not need RocksDB.
 #pragma once
 
 #include <functional>

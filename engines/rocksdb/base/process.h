@@ -85,34 +85,40 @@ struct CountingPolicies {
   std::shared_ptr<EarlierCounts> earlier;  // null: no policy was added
 };
 
-// Called with every error in the text of a policy.
+// A function that is called with every error in the text of a policy.
 using ErrorReporter = void (*)(const std::string& line);
 
 // Thread-safe.
 struct Process {
   // base/: RegisterKeyTransform adds to them; options and readers find them.
   Guarded<KeyTransforms> transforms;
-  // base/: where seeds come from; null: the system. Tests set it.
+  // base/: seeds come from this function, or from the system if it is null.
+  // Only tests set it.
   std::atomic<RandomSource> random_source{nullptr};
-  // base/: errors that callers would not see; SetCallerError prints them once.
+  // base/: the errors that SetCallerError() has printed, each of them once.
   Guarded<std::set<std::string>> printed_errors;
 
-  // statistics/: policies are added when they are made. Locked before the
-  // mutexes of policies.
+  // statistics/: policies are added when they are made. Its mutex is locked
+  // before those of policies.
   Guarded<CountingPolicies> counting;
-  // statistics/: the process in which a policy was made last, not before a
-  // fork.
+  // statistics/: the id of the process in which a policy was made last. After a
+  // fork it is still that of the parent.
   std::atomic<pid_t> counting_process{0};
 
-  // levels/: listeners write them; policies and the statistics of levels read.
+  // levels/: listeners write the trees and announcements; policies and the
+  // functions that print levels read them (levels/trees.h).
   Guarded<OpenDatabases> databases;
+  // levels/: set by the first listener. filter_memory then needs none any more
+  // (MemoryProblem() in levels/level_bits.h).
   std::atomic<bool> listener_was_made{false};
 
-  // policy/: set by programs that drop a Status and go on without a filter.
+  // policy/: set by programs that ignore a Status of RocksDB and would go on
+  // without a filter; null in others.
   std::atomic<ErrorReporter> error_reporter{nullptr};
 };
 
-// Throws what making it throws, at the first use.
+// Returns the state of the process. At the first use it is made, which may
+// throw std::bad_alloc.
 Process& TheProcess();
 
 }  // namespace deltabloom::internal

@@ -11,7 +11,7 @@
 
 namespace deltabloom::internal {
 
-// Lookups in the filters of one origin.
+// Counts lookups in the filters of one origin.
 struct OriginLookups {
   double lookups = 0;
   double absent = 0;  // negatives and expected false positives

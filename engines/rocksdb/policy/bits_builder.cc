@@ -111,7 +111,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
     const double planned_rate = PlanRate(buffer.plan);
     const double allowed_rate =
         planned_rate - static_cast<double>(balance->load()) / kBalanceUnit;
-    // Smaller by up to a quarter, as in RocksDB.
+    // Try filters that are smaller by up to a quarter, as RocksDB does.
     for (uint64_t sixteenths = 12; sixteenths < 16; ++sixteenths) {
       const Plan smaller = PlanFilter(
           &layout, keys,
@@ -122,7 +122,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
       }
     }
     const uint64_t wanted = buffer.plan.payload_size + overhead;
-    // The bytes that the allocator provides, found by allocating. The buffer
+    // An allocation shows how many bytes the allocator provides. The buffer
     // itself is then allocated with its final size, so that nothing writes
     // beyond the size that was requested.
     const std::unique_ptr<char[]> probe(new char[wanted]);

@@ -66,8 +66,8 @@ struct FirstArgument {
   std::array<uint64_t, 126> zeros = {};
 };
 
-// The second. As a Slice it is the empty key, as a Status* an error without a
-// text.
+// The second argument. As a Slice it is the empty key, as a Status* an error
+// without a text.
 struct SecondArgument {
   Status status = Status::Corruption();
   std::array<uint64_t, 6> zeros = {};
@@ -92,7 +92,8 @@ class CautiousCaller {
 
   bool IsIntact() const { return Table() == table_; }
   bool EntriesAre(size_t entries) {
-    // Twice: a function that adds keys may return this once.
+    // It is called twice because a function that adds keys may return this
+    // once.
     return Call(kEstimateEntriesAdded).first == entries && IsIntact() &&
            Call(kEstimateEntriesAdded).first == entries;
   }

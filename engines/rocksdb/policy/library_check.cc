@@ -57,7 +57,7 @@ std::string FindFunctionProblem() {
     wrong = WrongFunction(builders[i].get(), *filters[i].policy);
   }
   if (wrong == nullptr) return {};
-  // Leaked: it is not known how to destroy them.
+  // The builders are leaked, because it is not known how to destroy them.
   for (auto& builder : builders) (void)builder.release();
   return FunctionProblem(wrong);
 }
@@ -86,7 +86,7 @@ std::string VersionProblem(const std::string& loaded) {
          ": build Deltabloom against the headers of that version";
 }
 
-// Never destroyed, as the next: compactions may outlive static objects.
+// The text is never destroyed, because compactions may outlive static objects.
 const std::string& LibraryProblem() {
   static const std::string& problem = *new std::string([] {
     const std::string text =

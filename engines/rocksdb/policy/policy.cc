@@ -59,7 +59,7 @@ constexpr char kNoTree[] =
     "tells the tree to the listener: recovery and CompactFiles do not. Call "
     "ReadRocksDBTree before CompactFiles";
 
-// "deltabloom: <error>", handed to the reporter as well.
+// Returns "deltabloom: <error>", and passes it to the reporter as well.
 std::string Report(const Process& process, const std::string& error) {
   std::string line = "deltabloom: " + error;
   const ErrorReporter reporter = process.error_reporter;
@@ -504,7 +504,8 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     });
   }
 
-  // A LOG at the address of a closed one continues its interval.
+  // Logs are known by their addresses: one at the address of a log that was
+  // closed continues its interval.
   void LogStatistics(uint64_t seconds, Logger* log) const noexcept {
     if (seconds == 0 || log == nullptr) return;
     WithoutThrowing([&] {
@@ -533,8 +534,8 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
 
   mutable std::mutex log_mutex_;                  // of the rest
   mutable std::map<const void*, LogState> logs_;  // by logger
-  // About the first filter of another key transform. RocksDB gives a reader no
-  // LOG, so that builders write it.
+  // The problem of the first filter that has another key transform. RocksDB
+  // gives readers no LOG, so the next builder writes it.
   mutable std::string mismatch_;
   mutable bool mismatch_logged_ = false;
 };

@@ -20,7 +20,7 @@ std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(Process* process,
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
     Process* process, const PolicyOptions& options);
 
-// The version of the headers, as in "7.8.3".
+// Returns the version of the headers, as in "7.8.3".
 std::string HeadersVersion();
 
 // Each of these returns an empty string, or one line that says what is wrong

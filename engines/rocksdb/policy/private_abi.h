@@ -49,14 +49,16 @@ class __attribute__((visibility("hidden"))) FilterBitsBuilder {
   // A key and its prefix; repetitions of either are dropped.
   virtual void AddKeyAndAlt(const Slice& key, const Slice& alt) = 0;
 #endif
-  // Keys since the last Finish. May be called while another thread adds.
+  // Returns the keys added since the last Finish. May be called while another
+  // thread adds.
   virtual size_t EstimateEntriesAdded() = 0;
   // The filter; *owner receives its memory, if it has any of its own. Leaves
   // the builder empty. RocksDB calls the second.
   virtual Slice Finish(std::unique_ptr<const char[]>* owner) = 0;
   virtual Slice Finish(std::unique_ptr<const char[]>* owner,
                        Status* status) = 0;
-  // Called straight after a Finish that went well, with what it returned.
+  // RocksDB calls it right after a Finish that went well, with the filter that
+  // Finish returned.
   virtual Status MaybePostVerify(const Slice& filter) = 0;
   // Keys for which a filter has at most `bytes` bytes.
   virtual size_t ApproximateNumEntries(size_t bytes) = 0;

@@ -36,8 +36,8 @@ struct FilterBits {
   bool rate_missed;            // the layout has no rate as low as that
 };
 
-// For a filter of `keys` keys, 1 or more, with framing_size bytes around its
-// payload.
+// Returns the bits of a filter of `keys` keys with framing_size bytes around
+// its payload. REQUIRES: keys is 1 or more.
 FilterBits BitsFor(const FilterSizeOptions& options, const LayoutRow& layout,
                    uint64_t keys, uint64_t framing_size);
 
@@ -66,8 +66,8 @@ enum class BuilderWarning : uint8_t {
   kCount,
 };
 
-// Shared by the builders of a policy. Owned by them and by the policy, as
-// RocksDB destroys them in any order.
+// What the builders of a policy share. It is owned by them and by the policy,
+// as RocksDB destroys them in any order.
 struct SharedTally {
   std::atomic<int64_t> rounding_balance{0};  // for AllocateFilter()
   std::atomic<bool> warned[static_cast<size_t>(BuilderWarning::kCount)] = {};
@@ -132,7 +132,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   double EstimatedFpRate(size_t entries, size_t bytes) override;
 
  protected:
-  // Tests damage them.
+  // Protected because tests damage the hashes.
   HashList hashes_;
 
  private:
@@ -165,7 +165,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   std::atomic<size_t> entries_{0};
   std::unique_ptr<char[]> built_;  // the memory of the filter
 
-  // The last filter, for MaybePostVerify.
+  // MaybePostVerify() compares these with the last filter.
   HashList finished_hashes_{settings_.layout->hash_size};
   FilterKind finished_kind_ = FilterKind::kEmpty;
   KeyMapping::Space key_space_;

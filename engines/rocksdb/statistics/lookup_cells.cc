@@ -49,7 +49,8 @@ Guarded<AllCells>::Access LockAllCells() {
   return all.Lock();
 }
 
-// Cells for at least `size` slots, with the lock held. Throws std::bad_alloc.
+// Gives this thread cells for at least `size` slots. REQUIRES: the lock is
+// held. Throws std::bad_alloc.
 void GrowCells(AllCells* all, uint32_t size) {
   LookupCells& mine = this_threads_cells;
   size = std::max({size, kFewestCells, 2 * mine.size});

@@ -3,9 +3,11 @@
 // set of counters; cell i of every thread belongs to slot i. Sums wrap around;
 // differences of two sums are right across a wrap. All is thread-safe.
 //
-// This state is of the threads, not of a Process. A thread makes its cells when
-// it first counts in a slot, and when it ends they are added to the totals of
-// ended threads. Those totals never end: threads outlive static objects.
+// This state belongs to the threads, not to a Process. A thread makes its cells
+// when it first counts in a slot. Only the thread itself writes them;
+// SumLookups() reads the cells of all threads. When the thread ends, its cells
+// are added to the totals of ended threads. Those totals never end, because
+// threads may outlive static objects.
 #pragma once
 
 #include <atomic>
@@ -58,7 +60,7 @@ inline void Tick() {
   if (tick != nullptr) tick();
 }
 
-// For a thread that has no cell for this slot yet.
+// Counts in a thread that has no cell for this slot yet.
 void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
                         double expected);
 

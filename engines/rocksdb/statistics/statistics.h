@@ -106,7 +106,7 @@ struct FilterGroup {
 
 using FilterRows = std::map<FilterClass, RocksDBFilterRow>;
 
-// Where counters start from: the last reset.
+// The state at the last reset, from which counters are counted.
 struct Baseline {
   RocksDBFilterStatistics Since(const FilterRows& now) const;
 
@@ -114,14 +114,15 @@ struct Baseline {
   std::chrono::steady_clock::time_point time = std::chrono::steady_clock::now();
 };
 
-// Owned by a policy and by the builders and readers made through it.
-// Thread-safe.
+// The statistics of a policy. They are owned by the policy and by the builders
+// and readers that it makes. Thread-safe.
 class PolicyStatistics {
  public:
   // The sum of the process to which it was added keeps what it counted.
   ~PolicyStatistics();
 
-  // Lives as long as this. Throws std::bad_alloc.
+  // Returns the counters of a class, which live as long as this object. Throws
+  // std::bad_alloc.
   FilterGroup& Group(const FilterClass& filter_class);
 
   // A filter was built. Without memory it is not counted.
@@ -154,7 +155,7 @@ class OpenFilter {
   ~OpenFilter();
   OpenFilter(const OpenFilter&) = delete;
 
-  // Takes no branch on the answer: it would often be mispredicted.
+  // Has no branch on the answer, because it would often be mispredicted.
   void Count(bool may_match) {
     CountLookups(group_->slot, 1, may_match ? 0 : 1,
                  expected_[may_match ? 1 : 0]);
@@ -173,7 +174,7 @@ class OpenFilter {
   FilterGroup* const group_;
   const uint64_t bytes_;
   uint64_t keys_ = 0;
-  // False positives expected for a negative, and for a match.
+  // The false positives that are expected for a negative, and for a match.
   double expected_[2] = {0, 0};
 };
 
@@ -181,8 +182,9 @@ class OpenFilter {
 // Takes no lock.
 bool CountsInThisProcess(const Process& process);
 
-// For the functions of the public header. From AddPolicy on the statistics are
-// part of the sum of the process. They must outlive RemovePolicy().
+// The functions of the public header use these. From AddPolicy() on the
+// statistics are part of the sum of the process. REQUIRES: they outlive
+// RemovePolicy().
 void AddPolicy(Process* process, const rocksdb::FilterPolicy* policy,
                PolicyStatistics* statistics);
 void RemovePolicy(Process* process, const rocksdb::FilterPolicy* policy);

@@ -1,4 +1,4 @@
-// The statistics as text, JSON and for Prometheus, and advice on them.
+// Prints statistics as text, JSON and for Prometheus, and gives advice on them.
 // docs/guide.md describes the rule of the advice.
 #include <algorithm>
 #include <cmath>
@@ -127,7 +127,7 @@ std::string PerSecond(double reads) {
   return NumberText(reads, reads < 10 ? 1 : 0) + " reads per second";
 }
 
-// Other bits per level, in the same bytes.
+// Advises other bits per level in the same bytes.
 void AddOtherBits(const std::vector<Share>& shares,
                   std::vector<std::string>* lines) {
   if (shares.size() < 2) return;
@@ -161,8 +161,8 @@ void AddOtherBits(const std::vector<Share>& shares,
                    NumberText(now, now < 10 ? 1 : 0));
 }
 
-// compact instead, in the same bytes: its rate is 2^-(0.98 bits). Not for level
-// 0, whose filters are built all the time.
+// Advises compact in the same bytes, whose rate is 2^-(0.98 bits); not for
+// level 0, whose filters are built all the time.
 void AddCompact(const std::vector<Share>& shares,
                 std::vector<std::string>* lines) {
   double now = 0;
