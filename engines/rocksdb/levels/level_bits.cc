@@ -27,8 +27,10 @@ namespace deltabloom::internal {
 namespace {
 
 // Under layout=auto a table of level 0 with a smaller share of the tree's keys
-// is built as local, the layout that builds fastest: that adds some half a
-// percent to the false positives of a lookup.
+// is built as local, the layout that builds fastest. With this share and an
+// average of 10, compact would have 20 bits per key and local has 30: that is
+// 10 / 1500 = 0.007 bits for each key of the tree, with which compact would
+// save 0.5 % of all false positives.
 constexpr double kFewKeys = 1.0 / 1500;
 
 // The LOG gets a line if the bits per key of an origin have changed by more
