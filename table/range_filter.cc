@@ -11,7 +11,9 @@
 
 #include "util/json.h"
 #include "util/range/cut.h"
+#include "util/range/cut_text.h"
 #include "util/range/filter.h"
+#include "util/range/filter_builder.h"
 
 namespace deltabloom {
 

@@ -22,6 +22,7 @@
 #include "db_bench_ext/filter_bench/modes.h"
 #include "deltabloom/filter.h"
 #include "util/range/filter.h"
+#include "util/range/filter_builder.h"
 #include "util/range/range.h"
 
 namespace deltabloom::bench {

@@ -16,6 +16,7 @@
 #include "util/coding.h"
 #include "util/range/cut.h"
 #include "util/range/filter.h"
+#include "util/range/filter_builder.h"
 
 namespace deltabloom::fuzz {
 namespace {

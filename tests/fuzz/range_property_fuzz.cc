@@ -15,6 +15,7 @@
 #include "engines/rocksdb/ranges/property.h"
 #include "tests/fuzz/harness.h"
 #include "util/range/filter.h"
+#include "util/range/filter_builder.h"
 
 namespace deltabloom::fuzz {
 namespace {

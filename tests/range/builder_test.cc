@@ -18,8 +18,10 @@
 #include "tests/util/replaced_new.h"
 #include "util/hash64.h"
 #include "util/range/cut.h"
+#include "util/range/cut_text.h"
 #include "util/range/filter.h"
-#include "util/range/numbers.h"
+#include "util/range/filter_builder.h"
+#include "util/range/numbers_writer.h"
 
 namespace deltabloom::test {
 namespace {

@@ -13,7 +13,9 @@
 
 #include "tests/random.h"
 #include "tests/range/workloads.h"
+#include "util/range/cut.h"
 #include "util/range/filter.h"
+#include "util/range/filter_builder.h"
 
 namespace deltabloom::test {
 namespace {
@@ -30,9 +32,11 @@ struct Built {
   double ns_per_key;
 };
 
-Built Build(const Table& table, const std::vector<Range>& samples) {
+Built Build(const Table& table, const std::vector<Range>& samples,
+            std::vector<internal::range::Cut> learned_cuts = {}) {
   const std::clock_t start = std::clock();
   internal::range::FilterBuilder builder(g_bits);
+  builder.SetLearnedCuts(std::move(learned_cuts));
   for (const auto& [lower, upper] : samples) builder.AddSample(lower, upper);
   for (const std::string& key : table.keys) builder.AddKey(key);
   Built built;
@@ -59,7 +63,7 @@ double BitsPerKey(const Built& built, const Table& table) {
 
 // Sums over the levels of a database, one table each.
 struct Row {
-  double alone = 0, learned = 0, drifted = 0;
+  double alone = 0, learned = 0, drifted = 0, restarted = 0;
   double bits_alone = 0, bits_learned = 0;
   double ns_alone = 0, ns_learned = 0;
 };
@@ -100,6 +104,9 @@ void Measure(const Workload& workload, std::vector<std::string>* names,
         if (j != i) worst = std::max(worst, Passing(learned[j], scans[i]));
       }
       row.drifted += worst;
+      const internal::range::Filter filter(learned[i].bytes);
+      row.restarted +=
+          Passing(Build(table, {}, filter.LearnedCuts()), scans[i]);
       row.bits_alone += BitsPerKey(alone, table);
       row.bits_learned += BitsPerKey(learned[i], table);
       row.ns_alone += alone.ns_per_key;
@@ -116,8 +123,8 @@ void Measure(const Workload& workload, std::vector<std::string>* names,
 
 void Print(int workloads, char** names_of_workloads) {
   std::printf(
-      "| workload | scan | by keys, %% | learned, %% | drifted, %% | drifted / "
-      "by keys | bits by keys | bits learned | build by keys, ns | build "
+      "| workload | scan | by keys, %% | learned, %% | drifted, %% | "
+      "restarted, %% | bits by keys | bits learned | build by keys, ns | build "
       "learned, ns |\n|---|---|---|---|---|---|---|---|---|---|\n");
   int count = 0, alone_good = 0, learned_good = 0, drift_good = 0;
   Row sum;
@@ -134,11 +141,11 @@ void Print(int workloads, char** names_of_workloads) {
     for (size_t i = 0; i < rows.size(); ++i) {
       Row& row = rows[i];
       std::printf(
-          "| %s | %s | %.2f | %.3f | %.2f | %.1f | %.1f | %.1f | %.0f | %.0f "
+          "| %s | %s | %.2f | %.3f | %.2f | %.2f | %.1f | %.1f | %.0f | %.0f "
           "|\n",
           workload.name, names[i].c_str(), 100 * row.alone / levels,
           100 * row.learned / levels, 100 * row.drifted / levels,
-          row.drifted / std::max(row.alone, 1e-9), row.bits_alone / levels,
+          100 * row.restarted / levels, row.bits_alone / levels,
           row.bits_learned / levels, row.ns_alone / levels,
           row.ns_learned / levels);
       ++count;
@@ -148,6 +155,7 @@ void Print(int workloads, char** names_of_workloads) {
       sum.alone += row.alone / levels;
       sum.learned += row.learned / levels;
       sum.drifted += row.drifted / levels;
+      sum.restarted += row.restarted / levels;
       sum.bits_alone += row.bits_alone / levels;
       sum.bits_learned += row.bits_learned / levels;
       sum.ns_alone += row.ns_alone / levels;
@@ -156,13 +164,15 @@ void Print(int workloads, char** names_of_workloads) {
     std::fflush(stdout);
   }
   std::printf(
-      "| all %d, mean | | %.2f | %.3f | %.2f | | %.1f | %.1f | %.0f | %.0f |\n"
+      "| all %d, mean | | %.2f | %.3f | %.2f | %.2f | %.1f | %.1f | %.0f | "
+      "%.0f "
+      "|\n"
       "goals met: by keys <= 10 %%: %d, learned <= 0.5 %%: %d, drifted <= 1.5 "
       "times: %d\n",
       count, 100 * sum.alone / count, 100 * sum.learned / count,
-      100 * sum.drifted / count, sum.bits_alone / count,
-      sum.bits_learned / count, sum.ns_alone / count, sum.ns_learned / count,
-      alone_good, learned_good, drift_good);
+      100 * sum.drifted / count, 100 * sum.restarted / count,
+      sum.bits_alone / count, sum.bits_learned / count, sum.ns_alone / count,
+      sum.ns_learned / count, alone_good, learned_good, drift_good);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "tests/reference/reference.h"
 #include "util/range/cut.h"
 #include "util/range/filter.h"
+#include "util/range/filter_builder.h"
 
 namespace deltabloom::test {
 namespace {

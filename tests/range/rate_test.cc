@@ -18,6 +18,7 @@
 #include "tests/range/subject.h"
 #include "tests/range/workloads.h"
 #include "util/range/filter.h"
+#include "util/range/filter_builder.h"
 
 namespace deltabloom::test {
 namespace {

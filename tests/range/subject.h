@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "tests/random.h"
-#include "util/range/filter.h"
+#include "util/range/cut.h"
+#include "util/range/filter_builder.h"
+#include "util/range/range.h"
 
 namespace deltabloom::test {
 

@@ -24,7 +24,7 @@
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"
-#include "util/range/filter.h"
+#include "util/range/filter_builder.h"
 
 namespace deltabloom {
 namespace {

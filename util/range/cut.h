@@ -1,13 +1,9 @@
-// Cuts: monotone maps of keys to prefixes; and the prefixes of a range.
+// Cuts: monotone maps of keys to prefixes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
-
-#include "util/range/range.h"
 
 namespace deltabloom::internal::range {
 
@@ -15,9 +11,8 @@ namespace deltabloom::internal::range {
 inline constexpr size_t kMaxCutBytes = 1024;
 inline constexpr unsigned kMaxCutBits = 8 * kMaxCutBytes;
 
+// The most cuts of a filter.
 inline constexpr size_t kMaxCuts = 16;
-// A cut answers ranges whose keys have no more prefixes there.
-inline constexpr uint64_t kMaxPrefixesPerRange = 8;
 
 // The first `bits` bits of a key, padded with zeros to whole bytes, or, if
 // `count` is not 0, the key up to and including the count-th `byte` and the
@@ -34,45 +29,16 @@ struct Cut {
   }
 };
 
-// Cuts as text, as in RangeFilterOptions::range_prefixes. False, and *cuts
-// undefined, if the text is not valid; kCutsSyntax says what is.
-bool ParseCuts(std::string_view text, std::vector<Cut>* cuts);
-
-inline constexpr char kCutsSyntax[] =
-    "up to 16 prefixes, separated by commas: lengths in bytes (8) or bits "
-    "(20b), at most 1024 bytes, or delimiters by how often they occur ('/'x3, "
-    "or by their byte 0x2fx3), which can be followed by a length ('/'x3+8)";
-
-std::string TextOf(const Cut& cut);
-
-// Where the bits of the cut begin in `text`: after its count-th byte.
+// Returns where the bits of the cut begin in `text`: after its count-th byte.
 // std::string_view::npos if `text` has too few of them.
 size_t BeginOf(const Cut& cut, std::string_view text);
 
-// The prefix of a key, empty if it has none: in `bytes`, which has
+// Returns the first `bits` bits of a key, padded with zeros to whole bytes: in
+// `bytes`, which has kMaxCutBytes, or a part of the key.
+std::string_view FirstBits(std::string_view key, size_t bits, char* bytes);
+
+// Returns the prefix of a key, empty if it has none: in `bytes`, which has
 // kMaxCutBytes, or a part of the key.
 std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes);
-
-// The prefixes at a cut that keys in a range can have, one after the other.
-class PrefixesOfRange {
- public:
-  // `least_size`: no key is shorter. `range` must outlive this.
-  PrefixesOfRange(const Cut& cut, const RangeView& range, size_t least_size);
-
-  // False if there are more than kMaxPrefixesPerRange, or if keys in the range
-  // need not have a prefix here.
-  bool known() const { return known_; }
-  uint64_t left() const { return left_; }
-  // REQUIRES: left() > 0.
-  std::string_view prefix() const { return prefix_; }
-  void Next();
-
- private:
-  size_t bits_ = 0;  // of each prefix
-  bool known_ = false;
-  uint64_t left_ = 0;
-  std::string_view prefix_;
-  char bytes_[kMaxCutBytes];
-};
 
 }  // namespace deltabloom::internal::range

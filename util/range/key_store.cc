@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "util/coding.h"
+#include "util/range/bytes.h"
 #include "util/range/cut.h"
+#include "util/range/digits.h"
 
 namespace deltabloom::internal::range {
 namespace {
@@ -86,7 +88,7 @@ void KeyStore::NoteBytes(std::string_view key, size_t shared) {
   }
   // Keys that are no numbers are often too many after a few of them.
   if ((size_ & (size_ - 1)) == 0) {
-    may_be_numbers_ = Digits{least, most, key.size()}.Count();
+    may_be_numbers_ = Digits{least, most, key.size()}.Fit();
   }
 }
 

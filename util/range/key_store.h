@@ -10,44 +10,11 @@
 #include <vector>
 
 #include "util/coding.h"
+#include "util/range/bytes.h"
 #include "util/range/cut.h"
+#include "util/range/digits.h"
 
 namespace deltabloom::internal::range {
-
-inline unsigned char ByteAt(std::string_view text, size_t i) {
-  return static_cast<unsigned char>(text[i]);
-}
-
-// The number of bytes with which both keys begin.
-inline size_t CommonPrefix(std::string_view a, std::string_view b) {
-  const size_t end = std::min(a.size(), b.size());
-  size_t i = 0;
-  while (i + 8 <= end) {
-    const uint64_t difference =
-        LoadFixed64(a.data() + i) ^ LoadFixed64(b.data() + i);
-    if (difference != 0) {
-      return i + static_cast<size_t>(__builtin_ctzll(difference)) / 8;
-    }
-    i += 8;
-    // The last step begins earlier.
-    if (i < end && i + 8 > end) i = end - 8;
-  }
-  while (i < end && a[i] == b[i]) ++i;
-  return i;
-}
-
-// Keys of one size, each byte of which is between two bounds.
-struct Digits {
-  const unsigned char* least = nullptr;
-  const unsigned char* most = nullptr;
-  size_t width = 0;
-  size_t constant = 0;  // bytes at the front whose bounds are equal
-
-  // False if there are more than 2^64 keys of this form.
-  bool Count() const;
-  // How many of them are smaller than `bound`, bytewise. False: 2^64 or all.
-  bool Below(std::string_view bound, uint64_t* keys) const;
-};
 
 // Keeps the first kMaxCutBytes bytes of each key, without those that it shares
 // with the previous one.

@@ -14,9 +14,7 @@
 
 #include "util/layouts/layout.h"
 #include "util/range/answer.h"
-#include "util/range/choice.h"
 #include "util/range/cut.h"
-#include "util/range/key_store.h"
 
 namespace deltabloom::internal::range {
 
@@ -57,16 +55,5 @@ class Prefixes {
   size_t learned_ = 0;                    // the first ones, which samples chose
   std::array<CutFilter, kMaxCuts> cuts_;  // the first cuts_count_
 };
-
-// Returns the size of a body without its cuts.
-size_t BytesBeforeCuts(const KeyStore& keys);
-// Bytes in the body for a cut of this many distinct prefixes.
-uint64_t BytesOfCut(uint64_t prefixes, unsigned bits);
-
-// Allocated per key at most: the hashes of one cut, and what building its
-// filter takes.
-inline constexpr uint64_t kPrefixesBytesPerKey = 26;
-void AppendPrefixes(const KeyStore& keys, const Choice& choice,
-                    std::string* dst);
 
 }  // namespace deltabloom::internal::range

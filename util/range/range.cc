@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "util/range/key_store.h"
+#include "util/range/bytes.h"
 
 namespace deltabloom::internal::range {
 

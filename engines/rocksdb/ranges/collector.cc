@@ -18,7 +18,7 @@
 #include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/options_type.h"
-#include "util/range/filter.h"
+#include "util/range/filter_builder.h"
 
 namespace deltabloom::internal {
 namespace {

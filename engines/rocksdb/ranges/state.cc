@@ -14,6 +14,7 @@
 #include "rocksdb/db.h"
 #include "util/json.h"
 #include "util/range/cut.h"
+#include "util/range/cut_text.h"
 
 namespace deltabloom {
 namespace {

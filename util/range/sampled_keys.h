@@ -1,0 +1,26 @@
+// Some keys of a table, and where all others part from them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "util/range/key_store.h"
+
+namespace deltabloom::internal::range {
+
+// A key, with all depths, in bits, at which other keys part from it.
+struct SampledKey {
+  std::string key;
+  std::string next;                // the key behind it; empty: it is the last
+  std::vector<unsigned> partings;  // ascending, distinct
+
+  // Returns the most bits that a key shares with it which does not share the
+  // first `bits` bits; -1 if all keys share these.
+  int SharedBelow(size_t bits) const;
+};
+
+// Returns about 64 keys, spread evenly over the table.
+std::vector<SampledKey> SampleKeys(const KeyStore& keys);
+
+}  // namespace deltabloom::internal::range
