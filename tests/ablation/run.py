@@ -49,8 +49,8 @@ HEURISTICS = [
     (
         "last run: the largest level (else the deepest)",
         "full_tree.cc",
-        "!(of.keys > most)",
-        "!(OFF || of.keys > most)",
+        "!(of.keys >= most)",
+        "!(OFF || of.keys >= most)",
         LEVELED,
     ),
     (

@@ -72,9 +72,10 @@ double SharedBits(const Memory& memory, const PolicyOptions& options,
   }
   const double planned = memory.Shared() * kPlannedMemory;
   if (planned < options.min_bits_per_key * memory.keys) {
-    *problem = "filter_memory=" + std::to_string(memory.asked) +
-               " cannot be kept: filters have min_bits_per_key=" +
-               NumberText(options.min_bits_per_key);
+    if (!problem->empty()) *problem += "; ";
+    *problem += "filter_memory=" + std::to_string(memory.asked) +
+                " cannot be kept: filters have min_bits_per_key=" +
+                NumberText(options.min_bits_per_key);
   }
   return std::clamp(
       planned / std::max(memory.keys + keys_to_come, 1.0),

@@ -10,7 +10,7 @@ int LastLevel(const std::map<int, LevelRuns>& levels) {
   int last = 0;
   double most = 0;
   for (const auto& [level, of] : levels) {
-    if (level == 0 || !(of.keys > most)) continue;
+    if (level == 0 || !(of.keys >= most) || !(of.keys > 0)) continue;
     last = level;
     most = of.keys;
   }

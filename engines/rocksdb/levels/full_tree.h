@@ -47,6 +47,8 @@ struct FullTree {
 };
 
 // Returns the level with the most keys, level 0 aside; 0 if there is no other.
+// Of equal levels it is the deepest: a compaction that moves a whole level into
+// an empty one reads as many keys as the level that it empties still has.
 int LastLevel(const std::map<int, LevelRuns>& levels);
 
 // Plans the full tree of the levels as they are now. If the limits are unknown,
