@@ -85,8 +85,7 @@ Division DivideBytes(const std::vector<size_t>& set,
     bytes -= best_price;
     ++bits[best];
   }
-  // To pass less than is enough makes no set of cuts better than another.
-  return {std::move(bits), std::max(all_passing, enough * all), bytes};
+  return {std::move(bits), all_passing, bytes};
 }
 
 }  // namespace deltabloom::internal::range

@@ -37,28 +37,20 @@ std::vector<size_t> BeginningsIn(const std::vector<Reach>& reaches,
   return beginnings;
 }
 
-// Returns the depths that are considered, in bits from these beginnings on.
+// Returns the depths that are considered, in bits from these beginnings on: the
+// deepest that apply to a sample, with one prefix and with several. A deeper
+// cut rejects more of the samples that it applies to, and a shallower one is
+// the deepest of some other sample, or not needed (docs/design.md has the
+// measure).
 std::set<size_t> FindDepths(const std::vector<Reach>& reaches,
-                            const std::vector<size_t>& beginnings,
-                            const PrefixCounts& counts) {
-  // These are the deepest ones that apply to a sample, with one prefix and with
-  // several: a deeper cut rejects more of those that it applies to.
+                            const std::vector<size_t>& beginnings) {
   std::set<size_t> depths;
-  size_t least = kMaxCutBits;
   for (size_t i = 0; i < reaches.size(); ++i) {
     const Reach& reach = reaches[i];
     const size_t begin = beginnings[i];
     if (begin == kNone) continue;
     if (reach.HasOnePrefix()) depths.insert(reach.common() - begin);
     depths.insert(reach.last() - begin);
-    least = std::min(least, std::max(reach.first(), begin) - begin);
-  }
-  if (depths.empty()) return depths;
-  // And these are the last bytes before keys have more prefixes: shallower cuts
-  // have fewer prefixes, which take fewer bytes.
-  const size_t most = *depths.rbegin();
-  for (size_t depth = (least + 7) / 8 * 8; depth < most; depth += 8) {
-    if (counts.At(depth) < counts.At(depth + 8)) depths.insert(depth);
   }
   return depths;
 }
@@ -69,7 +61,7 @@ void AppendCandidates(Cut cut, const PrefixCounts& counts,
                       const std::vector<Reach>& reaches,
                       std::vector<Candidate>* candidates) {
   const std::vector<size_t> beginnings = BeginningsIn(reaches, cut);
-  for (const size_t depth : FindDepths(reaches, beginnings, counts)) {
+  for (const size_t depth : FindDepths(reaches, beginnings)) {
     const uint64_t prefixes = counts.At(depth);
     if (depth + cut.count == 0 || prefixes < kLeastPrefixes) continue;
     cut.bits = static_cast<uint16_t>(depth);

@@ -23,16 +23,13 @@ namespace {
 // get the rest first; what they leave goes to the keys as well. docs/design.md
 // compares shares.
 constexpr double kShareOfKeys = 1.0 / 3;
-// After the first one, a cut is added only if it saves this share of the
-// passing samples: each cut makes building and lookups slower. docs/design.md
-// compares shares.
+// After the first one, which is better than no filter even if it rejects few
+// samples, a cut is added only if it saves this share of the passing samples:
+// each cut makes building and lookups slower. docs/design.md compares shares.
 constexpr double kLeastImprovement = 0.1;
 // The choice buys no more bits once as few samples pass as pass a filter with
 // two bits per key more than there are.
 constexpr double kBitsBeyond = 2;
-
-// Which of several cuts that are equally good is taken.
-enum class Ties : uint8_t { kShallowest, kDeepest };
 
 // Adds cuts to a set, for one kind of samples after the other.
 class Chooser {
@@ -50,7 +47,7 @@ class Chooser {
 
   // Spends no more than `bytes` on the samples [first, last); returns what is
   // left.
-  double Spend(size_t first, size_t last, double bytes, Ties ties);
+  double Spend(size_t first, size_t last, double bytes);
 
   // Divides `bytes` among all candidates, as if each had one sample of its own.
   void SpendOnAll(double bytes);
@@ -62,7 +59,7 @@ class Chooser {
  private:
   static constexpr size_t kNone = ~size_t{0};
 
-  size_t FindBestAddition(const Patterns& patterns, double bytes, Ties ties,
+  size_t FindBestAddition(const Patterns& patterns, double bytes,
                           Division* division);
   Division Divide(const std::vector<Pattern>& patterns, double bytes);
 
@@ -86,7 +83,7 @@ Division Chooser::Divide(const std::vector<Pattern>& patterns, double bytes) {
 // pass, and sets *division to that; returns kNone if none helps enough.
 // *division is what the set has without it.
 size_t Chooser::FindBestAddition(const Patterns& patterns, double bytes,
-                                 Ties ties, Division* division) {
+                                 Division* division) {
   const double passing = division->passing;
   const double least_improvement = set_.empty() ? 0 : kLeastImprovement;
   const double most_passing = passing * (1 - least_improvement);
@@ -99,8 +96,9 @@ size_t Chooser::FindBestAddition(const Patterns& patterns, double bytes,
   }
   size_t best = kNone;
   double best_passing = most_passing;
-  for (size_t n = 0; n < candidates_.size(); ++n) {
-    const size_t i = ties == Ties::kDeepest ? candidates_.size() - 1 - n : n;
+  // Of cuts that are equally good the deepest is taken, which also rejects
+  // ranges nearer to keys.
+  for (size_t i = candidates_.size(); i-- > 0;) {
     if (std::find(set_.begin(), set_.end(), i) != set_.end()) continue;
     // A cut rejects at most what still passes and asks it.
     if (patterns.WeightAsking(candidates_[i], shares) <
@@ -119,12 +117,12 @@ size_t Chooser::FindBestAddition(const Patterns& patterns, double bytes,
   return best;
 }
 
-double Chooser::Spend(size_t first, size_t last, double bytes, Ties ties) {
+double Chooser::Spend(size_t first, size_t last, double bytes) {
   Patterns patterns(weights_, first, last);
   for (const size_t i : set_) patterns.Add(candidates_[i]);
   Division division = Divide(patterns.Get(), bytes);
   while (set_.size() < kMaxCuts) {
-    const size_t added = FindBestAddition(patterns, bytes, ties, &division);
+    const size_t added = FindBestAddition(patterns, bytes, &division);
     if (added == kNone) break;
     patterns.Add(candidates_[added]);
     set_.push_back(added);
@@ -171,12 +169,11 @@ Choice ChooseCuts(const KeyStore& keys, uint64_t bytes,
   Choice choice;
   if (!looked_up.empty()) {
     const double share = (1 - kShareOfKeys) * bytes_left;
-    bytes_left -=
-        share - chooser.Spend(0, looked_up.size(), share, Ties::kDeepest);
+    bytes_left -= share - chooser.Spend(0, looked_up.size(), share);
     choice.looked_up_passing = chooser.passing();
     choice.learned = chooser.Chosen().size();
   }
-  chooser.Spend(looked_up.size(), all.size(), bytes_left, Ties::kShallowest);
+  chooser.Spend(looked_up.size(), all.size(), bytes_left);
   choice.suggested_passing = chooser.passing();
   choice.cuts = chooser.Chosen();
   return choice;

@@ -19,8 +19,6 @@ class Reach {
   // `least_size`: no key is shorter. The sample must outlive this.
   Reach(const Sample& sample, size_t least_size);
 
-  // The first depth at which the sample parts from both keys around it.
-  size_t first() const { return first_; }
   // The bits with which all keys in the range begin.
   size_t common() const { return common_; }
   // The deepest depth that has at most kMaxPrefixesPerRange prefixes.

@@ -1,0 +1,54 @@
+// Which cuts are chosen.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "tests/random.h"
+#include "tests/range/subject.h"
+#include "util/range/filter.h"
+
+namespace deltabloom::test {
+namespace {
+
+// Keys of the example in docs/design.md, "Ranges: which cuts": of the even
+// numbers below 10,000 each fiftieth is absent.
+bool IsAbsent(uint64_t even) { return even / 2 % 50 == 7; }
+
+std::string Beginning(uint64_t even) {
+  return std::string("\0\0\0\7", 4) + BigEndian(even);
+}
+
+KeySet KeysOfTheExample() {
+  Random random(1);
+  KeySet keys;
+  for (uint64_t even = 0; keys.size() < 20'000; even = (even + 2) % 10'000) {
+    if (IsAbsent(even)) continue;
+    keys.insert(Beginning(even) + BigEndian(random.Next()));
+  }
+  return keys;
+}
+
+std::string CutsOf(const KeySet& keys, const Samples& samples) {
+  const std::string bytes = FilterOf(keys, 8, samples);
+  EXPECT_LE(bytes.size(), 20'160u);
+  return internal::range::Filter(bytes).Describe();
+}
+
+TEST(RangeChoice, TheExampleOfTheDesign) {
+  const KeySet keys = KeysOfTheExample();
+  EXPECT_EQ(CutsOf(keys, {}),
+            "prefixes: 13 (14913 bytes), 11 (129 bytes), 12 (4899 bytes)");
+  Samples absent;
+  for (uint64_t even = 0; even < 10'000; even += 2) {
+    if (IsAbsent(even))
+      absent.push_back({Beginning(even), Beginning(even + 1)});
+  }
+  EXPECT_EQ(CutsOf(keys, absent),
+            "learned prefixes: 12 (7347 bytes), 13 (12425 bytes), 11 (129 "
+            "bytes)");
+}
+
+}  // namespace
+}  // namespace deltabloom::test
