@@ -1,6 +1,5 @@
 #include "util/range/candidates.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
