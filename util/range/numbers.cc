@@ -1,6 +1,7 @@
 #include "util/range/numbers.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "deltabloom/filter.h"
 #include "util/coding.h"
 #include "util/cpu.h"
-#include "util/hash64.h"
 #include "util/layouts/layout.h"
 #include "util/range/answer.h"
 #include "util/range/bytes.h"
