@@ -445,6 +445,25 @@ TEST_F(DesignExampleTest, TenTimesAsManyKeys) {
   EXPECT_NEAR(BitsOf(tree, TableAt(6, true)), 9.62, 0.01);
 }
 
+TEST_F(DesignExampleTest, StaticLevels) {
+  struct Case {
+    const char* tree;
+    bool bottommost;  // a table of level 2
+    double bits_of_level2;
+  };
+  for (const auto& [text, last, bits] : std::initializer_list<Case>{
+           {"2:5000@9.67<last", true, 9.67},
+           {"2:8000@9.6<last", true, 9.60},
+           {"2:30000@9.25<last", true, 9.25},
+           {"2:100000@9.48<last", true, 9.48},
+           {"2:40000@10.6<2 3:100000@9.27<last", false, 10.6}}) {
+    TreeBits tree = TreeOf(text);
+    tree.SetLimits({4, 10'000, 4, false});
+    tree.ExpectFlush(2'500);
+    EXPECT_NEAR(BitsOf(tree, TableAt(2, last)), bits, 0.07) << text;
+  }
+}
+
 // After a manual compaction of everything the filters have 10 bits per key.
 TEST_F(DesignExampleTest, FlushesTakeWhatIsFree) {
   TreeBits tree = ExampleTree("10");
