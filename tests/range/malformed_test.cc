@@ -157,6 +157,7 @@ TEST(RangeMalformed, Prefixes) {
               {{"another size of the first key", {{kBody + 1, 255}}},
                {"a first key beyond the end", {{kBody + 2, 255}}},
                {"a last key beyond the end", {{LastOf(bytes) + 1, 255}}},
+               {"a first key above the last", {{kBody + 3, 'h'}}},
                {"no cuts", {{cuts, 0}}},
                {"17 cuts", {{cuts, 17}}},
                {"more learned cuts than cuts", {{cuts, 2}, {cuts + 1, 3}}},

@@ -39,6 +39,7 @@ bool Prefixes::Parse(std::string_view body) {
   if (!take_text(&first_) || !take_text(&last_) || !take(2, &part)) {
     return false;
   }
+  if (first_.substr(0, last_.size()) > last_) return false;
   cuts_count_ = ByteAt(part, 0);
   learned_ = ByteAt(part, 1);
   if (cuts_count_ == 0 || cuts_count_ > kMaxCuts || learned_ > cuts_count_ ||
