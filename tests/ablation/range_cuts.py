@@ -96,7 +96,7 @@ PARTS = [
     ),
     (
         "choice.cc",
-        "if (with.passing >= best_passing * (`1 - 1e-9`)) continue;",
+        "if (with.passing >= best_passing * (`1 - kRounding`)) continue;",
         {"rounding may decide between equal cuts": "1.0"},
     ),
     (
@@ -134,7 +134,7 @@ PARTS = [
     ),
     (
         "delimiters.cc",
-        "&& `8 * use.weight >= all`)",
+        "&& `use.weight >= kLeastShare * all`)",
         {
             "delimiters of any share of the samples": "true",
             "delimiters of half of the samples": "2 * use.weight >= all",

@@ -519,7 +519,7 @@ TEST(TreeBitsTest, FullTreesAreSizedByTheLastRunAndTheLimits) {
             "0:2x10 1:1x100 2:1x1100 ");
   EXPECT_EQ(text({{2, {1, 900}}, {6, {1, 950}}}, fixed),
             "0:2x10 1:1x100 2:1x950 3:1x950 4:1x950 5:1x950 6:1x950 ");
-  // Of equal levels the deepest is the last run: the upper one may be just what
+  // The deepest of equal levels is the last run: the upper one may be just what
   // a compaction moves down.
   EXPECT_EQ(text({{2, {1, 900}}, {3, {1, 900}}}, fixed),
             "0:2x10 1:1x100 2:1x900 3:1x900 ");
@@ -936,7 +936,7 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   EXPECT_EQ(problem,
             "column families have different values of filter_memory: the "
             "smallest is used until all have the same");
-  // Of two problems neither hides the other.
+  // Neither of two problems hides the other.
   options.min_bits_per_key = 14;
   target();
   EXPECT_EQ(problem,

@@ -28,8 +28,11 @@ constexpr double kShareOfKeys = 1.0 / 3;
 // each cut makes building and lookups slower. docs/design.md compares shares.
 constexpr double kLeastImprovement = 0.1;
 // The choice buys no more bits once as few samples pass as pass a filter with
-// two bits per key more than there are.
+// two bits per key more than there are. docs/design.md has the table without.
 constexpr double kBitsBeyond = 2;
+// Cuts count as equally good if what passes them differs by less than this
+// part: the choice must not depend on how a compiler rounds.
+constexpr double kRounding = 1e-9;
 
 // Adds cuts to a set, for one kind of samples after the other.
 class Chooser {
@@ -96,8 +99,8 @@ size_t Chooser::FindBestAddition(const Patterns& patterns, double bytes,
   }
   size_t best = kNone;
   double best_passing = most_passing;
-  // Of cuts that are equally good the deepest is taken, which also rejects
-  // ranges nearer to keys.
+  // The deepest of equally good cuts is taken, as it also rejects ranges nearer
+  // to keys.
   for (size_t i = candidates_.size(); i-- > 0;) {
     if (std::find(set_.begin(), set_.end(), i) != set_.end()) continue;
     // A cut rejects at most what still passes and asks it.
@@ -108,8 +111,7 @@ size_t Chooser::FindBestAddition(const Patterns& patterns, double bytes,
     set_.push_back(i);
     Division with = Divide(patterns.With(candidates_[i]), bytes);
     set_.pop_back();
-    // What is equal but for rounding is no better.
-    if (with.passing >= best_passing * (1 - 1e-9)) continue;
+    if (with.passing >= best_passing * (1 - kRounding)) continue;
     best = i;
     best_passing = with.passing;
     *division = std::move(with);

@@ -17,9 +17,15 @@
 namespace deltabloom::internal::range {
 namespace {
 
+// Both limit the time for keys of many delimiters. In the workloads of
+// docs/design.md, with 16 delimiters or up to the 255th place as many scans
+// pass; with two delimiters more do.
 constexpr size_t kMaxDelimiters = 4;
 // A byte is a delimiter only where it occurs for the 16th time or earlier.
 constexpr unsigned kMaxDelimiterCount = 16;
+// A delimiter is tried if at least an eighth of the samples, by weight, have
+// it; docs/design.md has the table with half of them and with any.
+constexpr double kLeastShare = 1.0 / 8;
 
 // The count-th time that a byte occurs.
 using Delimiter = std::pair<uint8_t, uint8_t>;  // count, byte
@@ -68,7 +74,7 @@ std::vector<Cut> FindDelimiters(const std::vector<Sample>& samples,
   std::vector<std::pair<double, Delimiter>> by_weight;
   for (const auto& [delimiter, use] : uses) {
     // A delimiter that is always at the same place does what a depth does.
-    if (use.varies && 8 * use.weight >= all) {
+    if (use.varies && use.weight >= kLeastShare * all) {
       by_weight.emplace_back(-use.weight, delimiter);
     }
   }

@@ -18,7 +18,9 @@
 
 namespace deltabloom::internal::range {
 
-// A range filter may take this many bytes, however few keys it has.
+// A range filter may take this many bytes, however few keys it has. In small
+// tables the header and the ends of keys would otherwise take the place of
+// prefixes; docs/design.md has the measure with 64 bytes.
 inline constexpr uint64_t kFilterFreeBytes = 160;
 
 // Returns the most bytes of a range filter of this many distinct keys.

@@ -31,8 +31,8 @@ class PrefixCounts {
 // Counts from the beginning of each key.
 PrefixCounts CountPrefixes(const KeyStore& keys);
 
-// The same for each of these cuts, from the place where its bits begin: from
-// the beginning of each key or from a delimiter. The bits of the cuts are
+// Counts for each of these cuts from the place where its bits begin: the
+// beginning of each key or a delimiter. The bits of the cuts are
 // ignored.
 std::vector<PrefixCounts> CountPrefixes(const KeyStore& keys,
                                         const std::vector<Cut>& cuts);

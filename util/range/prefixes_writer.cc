@@ -25,7 +25,8 @@ namespace {
 // learned ones.
 constexpr size_t kHeaderSize = 1 + 2 + 2 + 1 + 1;
 // Bytes that are kept of the first and the last key, beyond those that all keys
-// share.
+// share: with 8 a kind of scan passes 1 point more often at worst, with 64
+// the means are the same (tests/ablation/range_cuts.py).
 constexpr size_t kBytesOfEnds = 16;
 
 const LayoutRow* CutLayout() { return FindLayout(Layout::kCompact); }

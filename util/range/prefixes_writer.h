@@ -10,8 +10,8 @@
 
 namespace deltabloom::internal::range {
 
-// What AppendPrefixes allocates per key at most: the hashes of one cut, and
-// what building its filter takes.
+// AppendPrefixes allocates at most this much per key: the hashes of one cut,
+// and what building its filter takes.
 inline constexpr uint64_t kPrefixesBytesPerKey = 26;
 
 // Returns the size of a body without its cuts.

@@ -35,7 +35,7 @@ constexpr double kFewKeys = 1.0 / 1500;
 
 // The LOG gets a line if the bits per key of an origin have changed by more
 // than this since the last line. Half a bit changes a rate by a factor of 1.4;
-// smaller changes would fill the LOG with lines that nobody acts upon.
+// smaller changes call for no action.
 constexpr double kLoggedChange = 0.5;
 
 // If DatabaseTrees::origins has more entries, the first ones by name are

@@ -38,7 +38,7 @@ using LimitsByFamily = std::map<std::string, TreeLimits>;
 // are ignored.
 LimitsByFamily ParseLimits(std::string_view options);
 
-// What the last table of an origin got.
+// Describes the filter of the last table of an origin.
 struct LastTable {
   const char* layout = nullptr;
   double bits_per_key = 0;
