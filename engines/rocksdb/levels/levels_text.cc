@@ -6,12 +6,12 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/levels/filter_memory.h"
 #include "engines/rocksdb/levels/tree_bits.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "util/json.h"
+#include "util/layouts/layout.h"
 #include "util/rates/allocation.h"
 #include "util/rates/layout_rates.h"
 
