@@ -24,9 +24,8 @@ class Reach {
   // The deepest depth that has at most kMaxPrefixesPerRange prefixes.
   size_t last() const { return common_ + several_.size(); }
 
-  bool CanBeRejected() const {
-    return HasOnePrefix() || (!several_.empty() && several_.back() > 0);
-  }
+  // If any depth rejects it, the deepest does, too.
+  bool CanBeRejected() const { return AsksAt(last()) > 0; }
   // Returns whether some depth rejects it with one prefix.
   bool HasOnePrefix() const { return first_ <= common_; }
 
