@@ -255,6 +255,27 @@ TEST(RangeBuilder, WeightsOfSamples) {
   EXPECT_FALSE(Filter(filters[0]).LearnedCuts().empty());
 }
 
+// Ranges before the first key and beyond the last one are rejected without a
+// cut, so nothing is learned from them, in a builder's second filter neither.
+TEST(RangeBuilder, SamplesBesideAllKeysTeachNothing) {
+  FilterBuilder builder(10);
+  for (int i = 100; i < 200; ++i) {
+    const std::string group = "group" + std::to_string(i) + "/";
+    builder.AddSample(group, NextPrefix(group));
+  }
+  for (const char* const first : {"a", "z"}) {
+    KeySet keys;
+    for (int i = 0; i < 5000; ++i) {
+      keys.insert(first + std::to_string(i / 10) + "/" + std::to_string(i));
+    }
+    for (const std::string& key : keys) builder.AddKey(key);
+    std::string bytes;
+    EXPECT_TRUE(builder.Finish(&bytes));
+    EXPECT_TRUE(bytes == FilterOf(keys, 10));
+    EXPECT_TRUE(Filter(bytes).LearnedCuts().empty());
+  }
+}
+
 // Few groups have the smaller numbers, and no sample is about one.
 TEST(RangeBuilder, SamplesOfSeveralSizesStandForSmallerOnes) {
   const auto group = [](uint64_t i) {
