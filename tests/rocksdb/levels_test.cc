@@ -103,6 +103,38 @@ TEST(LevelsTest, ByRateAllRunsTogetherHaveIt) {
   EXPECT_LT(tree.rates, 0.008);
 }
 
+// A universal compaction of all runs but the largest: what it reads is not
+// there beside what it writes (docs/design.md has the rule).
+TEST(LevelsTest, UniversalMergesGetHalfOfWhatIsFreeWithoutTheirInputs) {
+  Options options = SmallTrees();
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  options.level0_file_num_compaction_trigger = 5;  // runs
+  options.write_buffer_size = 1 << 20;
+  options.target_file_size_base = 1 << 20;
+  LevelsDb db(LevelsOptions(), options);
+  uint64_t next = 0;
+  const auto flush = [&](uint64_t tables) {
+    for (const uint64_t end = next + 1000 * tables; next < end;) {
+      ASSERT_OK(db->Put({}, Scattered(next++), "0123456789abcdef"));
+      if (next % 1000 == 0) db.Flush();
+    }
+  };
+  flush(20);
+  db.Compact();
+  flush(4);
+  WaitForCompactions(db);
+  const auto json = nlohmann::json::parse(RocksDBFilterLevelsJson());
+  const auto& runs =
+      json.at("databases").at(0).at("column_families").at(0).at("runs");
+  SCOPED_TRACE(runs.dump());
+  ASSERT_EQ(runs.size(), 2u);
+  ASSERT_EQ(runs[0].at("keys"), 4000);
+  ASSERT_EQ(runs[1].at("keys"), 20'000);
+  const double largest = runs[1].at("bits_per_key");
+  const double free = 1.05 * 10 * 24'000 - largest * 20'000 - 10 * 4000;
+  EXPECT_NEAR(runs[0].at("bits_per_key"), 10 + free / 2 / 4000, 0.1);
+}
+
 TEST(LevelsTest, WithoutTheListenerBitsAreUniformAndTheLogSaysWhatToAdd) {
   LevelsDb db;
   db.Open(WithPolicy(NewRocksDBFilterPolicy(LevelsOptions())));
