@@ -23,9 +23,9 @@ namespace {
 
 using PolicyPointer = std::shared_ptr<const rocksdb::FilterPolicy>;
 
-constexpr char kNone[] = "none";
+constexpr char kNoFilter[] = "none";
 constexpr char kRibbon[] = "rocksdb-ribbon";
-constexpr char kOurs[] = "deltabloom-";
+constexpr char kOurPrefix[] = "deltabloom-";
 
 constexpr std::pair<Variant, const char*> kVariants[] = {
     {Variant::kUniform, ""},
@@ -33,11 +33,13 @@ constexpr std::pair<Variant, const char*> kVariants[] = {
     {Variant::kLevels, "-levels"},
     {Variant::kRefilter, "-refilter"}};
 
-bool IsOurs(const std::string& filter) { return filter.rfind(kOurs, 0) == 0; }
+bool IsOurs(const std::string& filter) {
+  return filter.rfind(kOurPrefix, 0) == 0;
+}
 
 Layout LayoutOf(const std::string& filter) {
   Layout layout = Layout::kAuto;
-  ParseLayout(filter.substr(sizeof(kOurs) - 1), &layout);
+  ParseLayout(filter.substr(sizeof(kOurPrefix) - 1), &layout);
   return layout;
 }
 
@@ -191,7 +193,8 @@ Policy ByHandOfSize(const std::string& filter,
 
 const std::vector<Contender>& Contenders() {
   static const std::vector<Contender>* const all = [] {
-    auto* list = new std::vector<Contender>{{kNone, kNone, Variant::kUniform}};
+    auto* list =
+        new std::vector<Contender>{{kNoFilter, kNoFilter, Variant::kUniform}};
     for (const auto& [variant, ending] : kVariants) {
       for (const char* filter :
            {kRocksDBBloom, kRibbon, "deltabloom-classic", "deltabloom-local",
@@ -215,7 +218,7 @@ Contender FindContender(const std::string& option, const std::string& name) {
 
 Policy MakePolicy(const Contender& contender, double bits_per_key) {
   Policy policy;
-  if (contender.filter == kNone) return policy;
+  if (contender.filter == kNoFilter) return policy;
   policy.filters =
       MakeFilters(contender.filter, contender.variant, bits_per_key);
   policy.bits = {bits_per_key};
@@ -236,7 +239,7 @@ Policy MakePolicy(const Contender& contender, double bits_per_key) {
 
 Policy MakePolicyOfSize(const Contender& contender, const TreePlan& plan,
                         uint64_t table_keys, double bits_per_key) {
-  if (contender.filter != kNone) {
+  if (contender.filter != kNoFilter) {
     const std::vector<PlannedRun> runs = RunsOf(plan, table_keys);
     if (contender.variant == Variant::kUniform) {
       return UniformOfSize(contender.filter, runs, bits_per_key);
