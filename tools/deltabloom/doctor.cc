@@ -647,7 +647,7 @@ void Show(const std::vector<Finding>& findings, Console* console) {
   console->Add("findings", json);
 }
 
-ExitCode Run(const std::string& path, Console* console) {
+ExitCode RunDoctor(const std::string& path, Console* console) {
   ProcessReport process;
   process.cpu = internal::CpuName(internal::ActiveCpu());
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
@@ -673,7 +673,7 @@ ExitCode Run(const std::string& path, Console* console) {
                           : kCodes[static_cast<size_t>(findings[0].severity)];
 }
 
-RunFn AddOptions(CLI::App* app) {
+RunFn AddDoctorOptions(CLI::App* app) {
   const auto path = std::make_shared<std::string>();
   auto* const positional =
       app->add_option("PATH", *path,
@@ -684,14 +684,14 @@ RunFn AddOptions(CLI::App* app) {
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory)
       ->excludes(positional);
-  return [path](Console* console) { return Run(*path, console); };
+  return [path](Console* console) { return RunDoctor(*path, console); };
 }
 
 }  // namespace
 
 Command DoctorCommand() {
   Command command = {"doctor", "Check whether a database is run with filters",
-                     AddOptions};
+                     AddDoctorOptions};
   Manual& manual = command.manual;
   manual.description = R"(
 Checks whether a database is run with filters. RocksDB silently treats an

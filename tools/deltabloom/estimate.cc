@@ -311,7 +311,7 @@ ExitCode WritePage(const std::string& file, const TreeOptions& tree,
 
 namespace {
 
-struct Options {
+struct EstimateOptions {
   TreeOptions tree;
   Budget budget;
   std::string page;      // the file to write it to, or none
@@ -341,7 +341,7 @@ CLI::Option* AddAmount(CLI::App* app, const std::string& name, double* amount,
       ->type_name("N");
 }
 
-ExitCode Run(const Options& options, Console* console) {
+ExitCode RunEstimate(const EstimateOptions& options, Console* console) {
   if (!options.database.empty()) {
     return EstimateDatabase(options.database, options.budget, options.page,
                             console);
@@ -456,8 +456,8 @@ void RequireTree(const CLI::App& app) {
   }
 }
 
-RunFn AddOptions(CLI::App* app) {
-  const auto options = std::make_shared<Options>();
+RunFn AddEstimateOptions(CLI::App* app) {
+  const auto options = std::make_shared<EstimateOptions>();
   app->add_option("DIR", options->database,
                   "The directory of a RocksDB database, which may be open; "
                   "without it a future one is estimated")
@@ -466,7 +466,7 @@ RunFn AddOptions(CLI::App* app) {
   AddBudgetOptions(app, &options->budget);
   AddPageOption(app, &options->page);
   app->callback([app] { RequireTree(*app); });
-  return [options](Console* console) { return Run(*options, console); };
+  return [options](Console* console) { return RunEstimate(*options, console); };
 }
 
 }  // namespace
@@ -474,7 +474,7 @@ RunFn AddOptions(CLI::App* app) {
 Command EstimateCommand() {
   Command command = {"estimate",
                      "Compute what filters cost and save in a database",
-                     AddOptions};
+                     AddEstimateOptions};
   command.manual.description = R"(
 Computes what filters cost and save in a RocksDB database: bits per key of each
 level, memory, data blocks read per lookup, and temporary memory for building

@@ -298,7 +298,7 @@ Json MemoryAsked(const std::vector<std::string>& paths) {
   return all;
 }
 
-RunFn AddOptions(CLI::App* app) {
+RunFn AddInspectOptions(CLI::App* app) {
   const auto paths = std::make_shared<std::vector<std::string>>();
   app->add_option("PATH", *paths,
                   "Table files, or directories with such files (*.sst, *.ldb)")
@@ -337,8 +337,9 @@ RunFn AddOptions(CLI::App* app) {
 }  // namespace
 
 Command InspectCommand() {
-  Command command = {
-      "inspect", "List the filters in table files and check them", AddOptions};
+  Command command = {"inspect",
+                     "List the filters in table files and check them",
+                     AddInspectOptions};
   command.manual.description = R"(
 Shows for each table file the engine that wrote it and its format_version, and
 for each filter its kind, place, size, layout, keys and whether its checksum

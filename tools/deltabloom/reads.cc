@@ -88,10 +88,11 @@ struct Piece {
 };
 
 // The tables of a run, in the order of their keys.
-using Run = std::vector<Piece>;
+using PiecesOfRun = std::vector<Piece>;
 
 // Adds the keys of the run between each of the places and the one before it.
-void AddKeys(const Run& run, const std::vector<std::string_view>& places,
+void AddKeys(const PiecesOfRun& run,
+             const std::vector<std::string_view>& places,
              const Numbers& numbers, std::vector<double>* keys) {
   double before = 0;       // in the pieces before *piece
   double up_to_place = 0;  // keys of the run, up to the last place
@@ -138,7 +139,7 @@ std::vector<double> SharesOfLookups(const std::vector<TableInTree>& tables,
   const auto run_of = [&](size_t i) {
     return std::pair(tables[i].level, tables[i].level == 0 ? i : 0);
   };
-  std::map<std::pair<int, size_t>, Run> runs;
+  std::map<std::pair<int, size_t>, PiecesOfRun> runs;
   std::map<std::pair<int, size_t>, double> keys_of_runs;
   std::vector<std::string_view> places;
   for (size_t i = 0; i < tables.size(); ++i) {

@@ -36,7 +36,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options : RefilterOptions {
+struct RefilterCommandOptions : RefilterOptions {
   std::string database;
   std::vector<std::string> paths;
   std::string uri;  // of --filter; empty: by the policies of the database
@@ -76,9 +76,9 @@ std::string RateText(const std::optional<double>& rate) {
   return rate.has_value() ? Percent(*rate) : "?";
 }
 
-class Run {
+class RefilterRun {
  public:
-  Run(const Options& options, Console* console)
+  RefilterRun(const RefilterCommandOptions& options, Console* console)
       : options_(options), console_(console) {
     directories_ = {options.database};
     for (const std::string& path : options.paths) {
@@ -482,7 +482,7 @@ class Run {
     return totals.outcomes["failed"] > 0 || stop_ ? kFailure : kSuccess;
   }
 
-  const Options& options_;
+  const RefilterCommandOptions& options_;
   Console* const console_;
   std::vector<std::string> directories_;
   std::map<std::string, RefilterOptions> families_;  // of the OPTIONS file
@@ -496,8 +496,8 @@ class Run {
   std::mutex mutex_;  // of the console
 };
 
-RunFn AddOptions(CLI::App* app) {
-  const auto options = std::make_shared<Options>();
+RunFn AddRefilterOptions(CLI::App* app) {
+  const auto options = std::make_shared<RefilterCommandOptions>();
   app->add_option("DB", options->database, "The directory of the database")
       ->required()
       ->check(CLI::ExistingDirectory);
@@ -537,7 +537,7 @@ RunFn AddOptions(CLI::App* app) {
     if (options->uri.empty()) {
       options->filter = AsManyBitsAsFit(options->filter);
     }
-    return Run(*options, console).All();
+    return RefilterRun(*options, console).All();
   };
 }
 
@@ -546,7 +546,7 @@ RunFn AddOptions(CLI::App* app) {
 Command RefilterCommand() {
   Command command = {"refilter",
                      "Replace the filters of a database by better ones",
-                     AddOptions};
+                     AddRefilterOptions};
   Manual& manual = command.manual;
   manual.description = R"(
 Replaces the filters in the tables of a closed database, or of a checkpoint, by

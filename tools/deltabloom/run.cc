@@ -53,7 +53,7 @@ std::string Preloadable(const fs::path& path) {
   return "/proc/self/fd/" + std::to_string(file);
 }
 
-RunFn AddOptions(CLI::App* app) {
+RunFn AddRunOptions(CLI::App* app) {
   app->prefix_command()->callback([app] {
     const std::vector<std::string> words = app->remaining();
     if (!words.empty() && words[0].substr(0, 1) == "-") {
@@ -87,7 +87,7 @@ RunFn AddOptions(CLI::App* app) {
 
 Command RunCommand() {
   Command command = {"run", "Run a program with the RocksDB plugin preloaded",
-                     AddOptions};
+                     AddRunOptions};
   command.manual.description = R"(
 deltabloom run [OPTIONS] [--] [PROGRAM [ARGUMENTS]] runs PROGRAM in place of
 this command, with the plugin in LD_PRELOAD, so that a program that loads the

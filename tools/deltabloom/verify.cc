@@ -201,9 +201,9 @@ void ShowTable(const TableReport& report, Console* console) {
   if (!report.error.empty()) console->Error(report.error);
 }
 
-class Run {
+class VerifyRun {
  public:
-  Run(const VerifyOptions& options, Console* console)
+  VerifyRun(const VerifyOptions& options, Console* console)
       : options_(options),
         console_(console),
         end_(Clock::now() + options.time_limit) {}
@@ -319,7 +319,7 @@ class Run {
   uint64_t read_bytes_ = 0;
 };
 
-RunFn AddOptions(CLI::App* app) {
+RunFn AddVerifyOptions(CLI::App* app) {
   const auto options = std::make_shared<VerifyOptions>();
   app->add_option("PATH", options->paths,
                   "Table files, or directories with such files (*.sst, *.ldb)")
@@ -341,7 +341,9 @@ RunFn AddOptions(CLI::App* app) {
                   "All are counted")
       ->type_name("N")
       ->check(NotNegative());
-  return [options](Console* console) { return Run(*options, console).All(); };
+  return [options](Console* console) {
+    return VerifyRun(*options, console).All();
+  };
 }
 
 }  // namespace
@@ -349,7 +351,7 @@ RunFn AddOptions(CLI::App* app) {
 Command VerifyCommand() {
   Command command = {"verify",
                      "Look up every key of table files in their filters",
-                     AddOptions};
+                     AddVerifyOptions};
   Manual& manual = command.manual;
   manual.description = R"(
 Reads every key of each table and looks it up in the table's filter as the
