@@ -119,6 +119,8 @@ TEST(RangeBuilder, WorkedExample) {
       2 + 1 + 16 + 16 + 1 + 9 + 4 + 8 + 8);
   expected += std::string("\x41\0\0\0\0\0\0\0", 8);
   EXPECT_EQ(bytes, expected) << testing::PrintToString(bytes);
+  EXPECT_EQ(Filter(bytes).Describe(),
+            "numbers of 8 bytes, 2 codes of 3, unit 2^0");
 }
 
 // Cuts that samples chose come first for keys alike, and leave room for those

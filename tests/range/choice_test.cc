@@ -4,10 +4,15 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tests/random.h"
 #include "tests/range/subject.h"
+#include "util/range/cut.h"
+#include "util/range/delimiters.h"
 #include "util/range/filter.h"
+#include "util/range/reach.h"
+#include "util/range/sample.h"
 
 namespace deltabloom::test {
 namespace {
@@ -48,6 +53,23 @@ TEST(RangeChoice, TheExampleOfTheDesign) {
   EXPECT_EQ(CutsOf(keys, absent),
             "learned prefixes: 12 (7347 bytes), 13 (12425 bytes), 11 (129 "
             "bytes)");
+}
+
+// A delimiter is tried once two samples have it at different places.
+TEST(RangeChoice, DelimitersWhosePlaceVaries) {
+  const auto delimiters = [](const std::string& group,
+                             const std::string& other) {
+    std::vector<internal::range::Sample> samples;
+    std::vector<internal::range::Reach> reaches;
+    for (const std::string& prefix : {group, other}) {
+      samples.push_back({prefix, NextPrefix(prefix), "", "z", 1});
+    }
+    for (const auto& sample : samples) reaches.emplace_back(sample, 1);
+    return FindDelimiters(samples, reaches);
+  };
+  using internal::range::Cut;
+  EXPECT_EQ(delimiters("a/", "bb/"), std::vector<Cut>({{1, '/', 0}}));
+  EXPECT_EQ(delimiters("a/", "b/"), std::vector<Cut>());
 }
 
 }  // namespace
