@@ -355,9 +355,12 @@ TEST(RangesByNameTest, OptionsTakeEffect) {
 }
 
 TEST(RangesByNameTest, WritesTheProperty) {
+  const FactoryPtr factory = FactoryByName("bits_per_key=12");
+  const std::unique_ptr<Collector> collector(
+      factory->CreateTablePropertiesCollector({}));
+  EXPECT_STREQ(collector->Name(), "deltabloom.range");
   Options options = MakeOptions({nullptr});
-  options.table_properties_collector_factories = {
-      FactoryByName("bits_per_key=12")};
+  options.table_properties_collector_factories = {factory};
   TestDb db(options);
   db.Load(0, 1000);
   ASSERT_EQ(PropertiesIn(db.Tables()).size(), 1u);
@@ -956,6 +959,23 @@ TEST(RangesStatisticsTest, CountsOfAKnownScenario) {
   EXPECT_EQ(counted.filters_built, 2u);
   EXPECT_EQ(counted.tables_built_without, 1u);
   EXPECT_EQ(counted.bytes_built, bytes);
+}
+
+// Refresh asks the tables of level 0 anew. One before the range may be let
+// through only while the scan moves backward.
+TEST(RangesStatisticsTest, ScansThatTurnForwardSkipTablesBeforeTheirRange) {
+  RangesDb db;
+  db.Load(0, 100);
+  db.Load(200, 300);
+  auto scan = db.Scan(Key(300), Key(500));
+  scan->SeekToLast();
+  EXPECT_TRUE(scan->Valid());
+  scan->Seek(Key(300));
+  db.Load(400, 500);
+  EXPECT_OK(scan->Refresh());
+  scan.reset();
+  // The first table twice, and the one behind the range.
+  EXPECT_EQ(db.counted.Since().tables_rejected, 3u);
 }
 
 RocksDBRangeStatistics Numbered() {

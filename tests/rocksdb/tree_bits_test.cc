@@ -392,6 +392,17 @@ TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
   EXPECT_TRUE(bits >= 10 && bits <= 1000) << bits;
 }
 
+// While all keys are in level 0, nothing says how large the run of a table
+// below will be, unless its compaction is known.
+TEST(TreeBitsTest, BelowLevel0AnUnknownRunGetsTheAverage) {
+  TreeBits tree = TreeOf("0:1000@10<0 0:1000@10<0 0:1000@10<0 0:1000@10<0");
+  tree.SetUse({{0, 0.1}}, 4);
+  EXPECT_EQ(BitsOf(tree, TableAt(6, true)), 10);
+  Compaction compaction;
+  compaction.read.keys = 100;
+  EXPECT_GT(BitsOf(tree, TableAt(6, true, false, &compaction)), 10);
+}
+
 // --- The example of docs/design.md -------------------------------------------
 
 // The example of docs/design.md: compact, 10 bits per key, T = 10, dynamic
@@ -1037,6 +1048,27 @@ TEST_F(RunUseTest, HitsAndMisses) {
   EXPECT_LT(Wasted(Rewritten(1.5), 1), 0.01);
 }
 
+TEST_F(RunUseTest, TablesWrittenElsewhereCountAsTheLastRun) {
+  const auto use_of = [](const std::map<int, OriginLookups>& lookups) {
+    RunUseCounter one;
+    one.Count(lookups, {{0, 1}, {kBottommost, 1}});
+    return one.use();
+  };
+  // Of 20,000 lookups 5,000 find their key in level 0, and 10,000 below it.
+  const OriginLookups level0{20'000, 15'000}, below{15'000, 5'000};
+  const RunUse expected = {{0, 0.75}, {kBottommost, 0.25}};
+  EXPECT_EQ(use_of({{0, level0}, {kBottommost, below}}), expected);
+  EXPECT_EQ(use_of({{0, level0}, {kUnknownOrigin, below}}), expected);
+}
+
+// Such as a level that is new since the last lookup.
+TEST_F(RunUseTest, OriginsThatNoLookupCouldQueryHaveNoShare) {
+  Look(100'000, 0.5);
+  counter.Count({}, {{0, 1}, {2, 1}, {kBottommost, 1}});
+  EXPECT_EQ(counter.use().count(0), 1u);
+  EXPECT_EQ(counter.use().count(2), 0u);
+}
+
 // A rate takes fewer bits where lookups hit; a whole run that they do not need
 // has the least.
 TEST_F(RunUseTest, RatesAndWholeRuns) {
@@ -1063,6 +1095,12 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
   compaction.read.keys = 1'100'000;
   EXPECT_NEAR(BitsOf(family.tree, TableAt(6, true, true, &compaction)), 4,
               0.01);
+  // So has one beside a larger run.
+  TreeBits hits = TreeOf("5:100000@10<5 6:1000000@10<last");
+  hits.SetUse({{5, 1e-6}}, 4);
+  compaction.inputs = {1};
+  compaction.read.keys = 100'000;
+  EXPECT_EQ(BitsOf(hits, TableAt(5, false, true, &compaction)), 4);
   // A run never has less than the least bits, even if no run is needed.
   const RunUse none = {{0, 1e-6}, {kBottommost, 1e-6}};
   TreeBits moved = TreeOf("6:100000@10<0 6:5000@10<last");

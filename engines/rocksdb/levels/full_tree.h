@@ -32,7 +32,8 @@ struct LevelRuns {
   double runs = 0;
   double keys = 0;  // in all runs together
 
-  double KeysOfOne() const { return runs > 0 ? keys / runs : 0; }
+  // REQUIRES: there is a run.
+  double KeysOfOne() const { return keys / runs; }
 };
 
 struct FullTree {
