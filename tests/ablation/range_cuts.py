@@ -171,7 +171,9 @@ PARTS = [
             "no ranges between keys": "std::vector<unsigned>()",
             "one range between keys, of 2^-4": "std::vector<unsigned>{4}",
             "two ranges between keys, of 2^-1 and 2^-7": "std::vector<unsigned>{1, 7}",
-            "ranges between keys of 2^-1 to 2^-10 and 2^-16": "std::vector<unsigned>{1, 4, 7, 10, 16}",
+            "ranges between keys of 2^-1 to 2^-10 and 2^-16": (
+                "std::vector<unsigned>{1, 4, 7, 10, 16}"
+            ),
         },
     ),
     (
@@ -215,7 +217,9 @@ PARTS = [
         "if (`2 * prefixes.At(8 * (i + 1)) <= prefixes.At(8 * (last + 1))`) {",
         {
             "no component ends within bytes that differ": "false",
-            "components end within where prefixes are a fifth": "5 * prefixes.At(8 * (i + 1)) <= prefixes.At(8 * (last + 1))",
+            "components end within where prefixes are a fifth": (
+                "5 * prefixes.At(8 * (i + 1)) <= prefixes.At(8 * (last + 1))"
+            ),
         },
     ),
     (

@@ -1,5 +1,5 @@
-"""Tests that commands and programs of the documents work when they are pasted. README and the guide: C++
-compiles, RocksDB takes the policies, and the stock db_bench the OPTIONS file.
+"""Tests that commands and programs of the documents work when they are pasted. README and the
+guide: C++ compiles, RocksDB takes the policies, and the stock db_bench the OPTIONS file.
 docs/operations.md: its commands run in their order in one shell, its C++ compiles,
 its alerts, dashboard and tickers have names that exist.
 
