@@ -102,7 +102,8 @@ std::string ExitStatus(const std::string& success, const std::string& failure,
          Item(Bold("1"), failure) + Item(Bold("2"), usage);
 }
 
-std::string Terms(const std::string& title, const std::vector<Term>& terms) {
+std::string TermItems(const std::string& title,
+                      const std::vector<Term>& terms) {
   std::string text = terms.empty() ? "" : ".SH " + title + "\n";
   for (const Term& term : terms) text += Item(Bold(term.name), term.does);
   return text;
@@ -182,9 +183,10 @@ std::string ManPage(const Program& program, const Program::Entry& entry) {
          Bold(program_name + " " + command) + " [" + Italic("OPTIONS") + "]" +
          PositionalNames(*entry.options) + "\n" + ".SH DESCRIPTION\n" +
          RoffParagraphs(manual.description) + ".SH OPTIONS\n" +
-         Items(OptionsOf(*entry.options)) + Terms("EXAMPLES", manual.examples) +
+         Items(OptionsOf(*entry.options)) +
+         TermItems("EXAMPLES", manual.examples) +
          ExitStatus(manual.success, manual.failure, UsageMeaning(manual)) +
-         Terms("ENVIRONMENT", manual.environment) + ".SH SEE ALSO\n" +
+         TermItems("ENVIRONMENT", manual.environment) + ".SH SEE ALSO\n" +
          Bold(program_name) + "(1)\n";
 }
 
