@@ -212,9 +212,10 @@ class TreeBits {
 
   double keys() const { return keys_; }
   // Returns the keys that are expected to come until the last run is written
-  // again: as many as came since its tables were written, on average over them.
-  // None are expected where an operator rewrites the last run, nor for smaller
-  // runs of universal compaction, which are written again before it.
+  // again: the tree grows by the factor by which it has grown since the tables
+  // of that run were written, on average over their keys. None are expected
+  // where an operator rewrites the last run, nor for smaller runs of universal
+  // compaction, which are written again before it.
   double KeysToCome(const NewTable& table) const;
   // Returns the moving average of the keys of a flush; at least 1.
   double flush_keys() const {
