@@ -33,7 +33,10 @@ build=$(cd "$build" && pwd)
 build_target "$build" all -DCMAKE_CXX_COMPILER=g++ -DDELTABLOOM_TESTS=ON -DDELTABLOOM_COVERAGE=ON \
   -DDELTABLOOM_FAST_BUILD=ON "${parts[@]}"
 find "$build" -name '*.gcda' -delete
-if ! ctest --test-dir "$build" -j "$jobs" --output-on-failure "$@" >"$build/tests.log" 2>&1; then
+# tool_estimate_test limits the files that its program may write, and counts are
+# files, too.
+if ! ctest --test-dir "$build" -j "$jobs" --output-on-failure --exclude-regex tool_estimate_test "$@" \
+  >"$build/tests.log" 2>&1; then
   tail -n 40 "$build/tests.log" >&2
   echo "$script: tests fail" >&2
   exit 1

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "deltabloom/filter.h"
+#include "deltabloom/filter.h"  // IWYU pragma: keep (not with AVX-512 emulated)
 #include "tests/layouts/subject.h"
 #include "tests/random.h"
 #include "tests/reference/reference.h"

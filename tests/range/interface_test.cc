@@ -13,8 +13,6 @@
 #include "tests/range/subject.h"
 #include "util/range/cut.h"
 #include "util/range/cut_text.h"
-#include "util/range/filter.h"
-#include "util/range/filter_builder.h"
 
 namespace deltabloom::test {
 namespace {

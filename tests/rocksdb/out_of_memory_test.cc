@@ -3,6 +3,7 @@
 // key is lost, a policy is as requested or there is an error, and the next try,
 // with memory, succeeds.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
