@@ -39,7 +39,6 @@ bool KeyStore::Add(std::string_view key, size_t shared) {
   char* const record = &chunk.bytes[chunk.size];
   const size_t rest = kept - shared;
   StoreFixed32(record, static_cast<uint32_t>(shared | rest << 16));
-  // Whole steps take less time than sizes that change from key to key.
   if (last_.size() < key.size() + kStep) last_.resize(2 * key.size() + kStep);
   key.copy(last_.data(), key.size());
   last_size_ = key.size();

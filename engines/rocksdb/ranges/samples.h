@@ -27,7 +27,9 @@ class ScanSamples {
   // many (docs/measurements.md). With bounds of 60 bytes they take some 400
   // KiB.
   static constexpr size_t kScansOfKind = 1024;
-  // A prime, so that scans that take turns are all met.
+  // So the samples stand for the last 32,000 scans of their kind, and noting
+  // one takes 8 ns instead of the 55 ns that storing each would take. A prime,
+  // so that scans that take turns are all met.
   static constexpr uint32_t kEvery = 31;
 
   enum class Kind : uint8_t {
