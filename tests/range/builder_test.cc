@@ -123,6 +123,12 @@ TEST(RangeBuilder, WorkedExample) {
             "numbers of 8 bytes, 2 codes of 3, unit 2^0");
 }
 
+TEST(RangeBuilder, OneKeyIsANumber) {
+  const std::string bytes = FilterOf({BigEndian(1000)}, 10);
+  EXPECT_EQ(Filter(bytes).Describe(),
+            "numbers of 8 bytes, 1 codes of 1, unit 2^0");
+}
+
 // Cuts that samples chose come first for keys alike, and leave room for those
 // that other keys need.
 TEST(RangeBuilder, LearnedCutsOfOtherKeys) {

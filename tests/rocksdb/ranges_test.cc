@@ -978,6 +978,27 @@ TEST(RangesStatisticsTest, ScansThatTurnForwardSkipTablesBeforeTheirRange) {
   EXPECT_EQ(db.counted.Since().tables_rejected, 3u);
 }
 
+// A move from the end first seeks from the front, as long as no key was found
+// since the iterator was made or refreshed.
+TEST(RangesStatisticsTest, MovesFromTheEndLookFromTheFrontOnce) {
+  const auto statistics = rocksdb::CreateDBStatistics();
+  RangesDb db({}, [&](Options* options, BlockBasedTableOptions*) {
+    options->statistics = statistics;
+  });
+  db.Load(0, 100);
+  const auto scan = db.Scan(Key(0), Key(100));
+  const auto seeks_of_a_move = [&] {
+    const uint64_t before = statistics->getTickerCount(rocksdb::NUMBER_DB_SEEK);
+    scan->SeekToLast();
+    EXPECT_TRUE(scan->Valid());
+    return statistics->getTickerCount(rocksdb::NUMBER_DB_SEEK) - before;
+  };
+  EXPECT_EQ(seeks_of_a_move(), 2u);
+  EXPECT_EQ(seeks_of_a_move(), 1u);
+  EXPECT_OK(scan->Refresh());
+  EXPECT_EQ(seeks_of_a_move(), 2u);
+}
+
 RocksDBRangeStatistics Numbered() {
   RocksDBRangeStatistics numbers;
   numbers.scans = 100;
