@@ -31,8 +31,9 @@ endfunction()
 
 # Precompiled headers of tests, whose builds compile everything. gcc reads the
 # headers themselves where a target has other options; clang would fail, and ccache
-# keeps nothing that is compiled with them. Programs have none: those of CLI11 and
-# nlohmann-json cost each source 2.4 s, as gcc instantiates their templates anew.
+# keeps nothing that is compiled with them. Programs have none: with those of CLI11
+# and nlohmann-json, sources that use neither take some 2 s longer, as gcc
+# instantiates the templates of these headers for each source.
 #
 # deltabloom_headers(<name> HEADERS <header>... [OPTIONS <option>...]
 #                    [LIBRARIES <target>...]) declares them,
