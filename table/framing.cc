@@ -27,7 +27,7 @@ constexpr size_t kCheckAt = 9;
 constexpr size_t kZerosAt = 5;
 
 constexpr uint32_t kMagic = 0x4d6c62ce;  // ce 62 6c 4d
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kFramingVersion = 1;
 constexpr uint32_t kCheckSeed = 0xde17ab10;
 
 // Flags of the optional fields that this version writes and reads, and their
@@ -159,7 +159,7 @@ FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
     if (why != nullptr) *why = "not a Deltabloom filter";
     return FilterKind::kForeign;
   }
-  if (end[-kVersionAt] != kVersion) {
+  if (end[-kVersionAt] != kFramingVersion) {
     return Always(parsed, why, "written by another version of the format");
   }
   const unsigned flags = end[-kFlagsAt];
@@ -218,7 +218,7 @@ void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
     StoreFixed64(end - FieldAt(flags, kSeedFlag) + 8, options.keys.seed.high);
   }
   StoreFixed32(end - kMagicAt, kMagic);
-  end[-kVersionAt] = kVersion;
+  end[-kVersionAt] = kFramingVersion;
   end[-kFlagsAt] = static_cast<uint8_t>(flags);
   end[-kLevelAt] = options.level_at_creation;
   StoreFixed32(end - kZerosAt, 0);

@@ -17,7 +17,19 @@
 #include "util/json.h"
 
 namespace deltabloom {
+namespace internal {
+
+struct GuavaShape {
+  GuavaStrategy strategy = GuavaStrategy::kMurmur128Mitz64;
+  uint32_t hash_functions = 0;
+  uint64_t words = 0;
+};
+
+}  // namespace internal
+
 namespace {
+
+using Shape = internal::GuavaShape;
 
 constexpr double kLn2 = 0.69314718055994530942;
 constexpr uint64_t kWordBits = internal::AtomicBits::kWordBits;
@@ -25,12 +37,6 @@ constexpr size_t kWordSize = 8;
 constexpr size_t kHeaderSize = 6;  // strategy, k, count of words
 // Java counts the words of a filter in a signed 32-bit number.
 constexpr uint64_t kMaxWords = INT32_MAX;
-
-struct Shape {
-  GuavaStrategy strategy = GuavaStrategy::kMurmur128Mitz64;
-  uint32_t hash_functions = 0;
-  uint64_t words = 0;
-};
 
 // "MURMUR128_MITZ_64, 5 hash functions, 7296 bits"
 std::string Describe(const Shape& shape) {

@@ -19,7 +19,7 @@ namespace deltabloom {
 namespace internal {
 namespace {
 
-constexpr std::string_view kVersion = "1";
+constexpr std::string_view kDescriptorVersion = "1";
 constexpr uint64_t kMaxShardBytes = uint64_t{512} << 20;
 constexpr uint64_t kMaxShards = 65536;
 
@@ -106,7 +106,7 @@ std::string ResolveShards(uint64_t shard_bytes, Descriptor* descriptor) {
 
 std::vector<std::pair<std::string, std::string>> Descriptor::Fields() const {
   std::vector<std::pair<std::string, std::string>> fields = {
-      {"version", std::string(kVersion)},
+      {"version", std::string(kDescriptorVersion)},
       {"id", id},
       {"scheme", scheme.Name()}};
   ForEachNumber(*this, [&](const char* field, uint64_t value,
@@ -131,7 +131,7 @@ std::string Descriptor::Parse(const std::string& filter_name,
   name = filter_name;
   moved_to = fields["moved_to"];
   if (!moved_to.empty()) return CheckName(moved_to);
-  if (fields["version"] != kVersion) {
+  if (fields["version"] != kDescriptorVersion) {
     return "its version is '" + fields["version"] + "', and this reads 1";
   }
   id = fields["id"];

@@ -306,7 +306,7 @@ uint64_t CompactSize(uint64_t keys, uint32_t millibits) {
   return words * 8 + fixed;
 }
 
-uint64_t PayloadSize(uint64_t keys, uint32_t millibits) {
+uint64_t PayloadSizeCompact(uint64_t keys, uint32_t millibits) {
   const uint64_t size = CompactSize(keys, millibits);
   return size != 0 ? size : kLocal.payload_size(keys, millibits);
 }
@@ -329,6 +329,6 @@ bool MayMatchRaw(std::string_view filter, std::string_view key) {
 
 const Reference kCompact = {
     "compact", [](std::string_view key) { return kLocal.hash(key); },
-    PayloadSize, BuildRaw, MayMatchRaw};
+    PayloadSizeCompact, BuildRaw, MayMatchRaw};
 
 }  // namespace deltabloom::reference

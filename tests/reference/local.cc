@@ -86,7 +86,7 @@ int Marker(uint32_t millibits) {
   return marker;
 }
 
-uint64_t PayloadSize(uint64_t keys, uint32_t millibits) {
+uint64_t PayloadSizeLocal(uint64_t keys, uint32_t millibits) {
   Uint128 blocks = (Uint128{keys} * millibits + 511999) / 512000;
   if (blocks < 1) blocks = 1;
   if (blocks > uint64_t{1} << 56) blocks = uint64_t{1} << 56;
@@ -141,6 +141,6 @@ std::string BuildLocal(const std::vector<std::string>& keys, int marker,
   return filter;
 }
 
-const Reference kLocal = {"local", Hash64, PayloadSize, Build, MayMatch};
+const Reference kLocal = {"local", Hash64, PayloadSizeLocal, Build, MayMatch};
 
 }  // namespace deltabloom::reference

@@ -9,15 +9,16 @@
 namespace deltabloom::tools {
 namespace {
 
-constexpr char kTime[] = "2026/11/24-11:44:20";
+constexpr char kTimeOfCounts[] = "2026/11/24-11:44:20";
 
 std::string Dump(const std::string& tickers, const std::string& end =
                                                  "rocksdb.db.get.micros P50 : "
                                                  "0.5 P95 : 0.6 COUNT : 3 SUM "
                                                  ": 4\n") {
   return std::string("2026/11/24-11:44:19.1 1 Options.statistics: 0x1\n") +
-         kTime + ".319901 24939 [db/db_impl/db_impl.cc:788] STATISTICS:\n " +
-         tickers + end;
+         kTimeOfCounts +
+         ".319901 24939 [db/db_impl/db_impl.cc:788] STATISTICS:\n " + tickers +
+         end;
 }
 
 Tickers Find(const std::string& log) {
@@ -35,7 +36,7 @@ TEST(FindStatistics, TakesTheNewest) {
                                "2026/11/24-11:44:21.1 1 [more]\n",
                            &time),
             expected);
-  EXPECT_EQ(time, kTime);
+  EXPECT_EQ(time, kTimeOfCounts);
 }
 
 TEST(FindStatistics, ADumpThatIsBeingWrittenDoesNotCount) {

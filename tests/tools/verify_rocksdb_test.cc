@@ -35,7 +35,7 @@ using test::ExpectHas;
 using test::Missed;
 using testing::Key;
 
-constexpr int kKeys = 3000;
+constexpr int kTableKeys = 3000;
 
 enum class Filtering { kWholeKeys, kPrefixes, kBoth };
 
@@ -60,11 +60,11 @@ class VerifyRocksDB : public test::ToolTest {
     return testing::MakeOptions(config);
   }
 
-  // A new database of one table, of kKeys keys. Sets path_ and table_.
+  // A new database of one table, of kTableKeys keys. Sets path_ and table_.
   void Load(const rocksdb::Options& options) {
     NewPath();
     const auto db = testing::Open(options, path_);
-    testing::Load(db.get(), 0, kKeys);
+    testing::Load(db.get(), 0, kTableKeys);
     FindTable(db.get());
   }
   // Loads a database, and returns what verify says of it.
@@ -93,7 +93,7 @@ class VerifyRocksDB : public test::ToolTest {
     const auto db = testing::Open(options, path_);
     std::set<std::string> lost;
     std::string value;
-    for (int i = 0; i < kKeys; ++i) {
+    for (int i = 0; i < kTableKeys; ++i) {
       const rocksdb::Status status = db->Get({}, Key(2 * i), &value);
       EXPECT_TRUE(status.ok() || status.IsNotFound()) << status.ToString();
       if (status.IsNotFound()) lost.insert(Key(2 * i));
@@ -127,11 +127,11 @@ void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
   json file = LoadAndVerify(MakeOptions(policy, partitioned, filtering), 0);
   EXPECT_EQ(err_, "");
   EXPECT_EQ(file.at("file"), table_);
-  EXPECT_EQ(file.at("entries"), kKeys);
-  EXPECT_EQ(file.at("keys_asked"), keys ? kKeys : 0);
+  EXPECT_EQ(file.at("entries"), kTableKeys);
+  EXPECT_EQ(file.at("keys_asked"), keys ? kTableKeys : 0);
   // A prefix is asked once in each partition that keys or seeks lead to.
   const int asked = file.at("prefixes_asked");
-  EXPECT_TRUE(prefixes ? asked >= kKeys / 5 : asked == 0) << asked;
+  EXPECT_TRUE(prefixes ? asked >= kTableKeys / 5 : asked == 0) << asked;
   EXPECT_EQ(file.at("false_negatives"), 0);
   // Prefixes here follow each other with nothing between.
   if (keys) ExpectRate(file);
@@ -259,14 +259,14 @@ TEST_F(VerifyRocksDB, TimestampsOfAnUnknownComparator) {
   NewPath();
   const auto db = testing::Open(options, path_);
   for (const char* time : {"00000001", "00000002", "00000003"}) {
-    for (int i = 0; i < kKeys; ++i) {
+    for (int i = 0; i < kTableKeys; ++i) {
       ASSERT_OK(db->Put({}, Key(i), time, "value"));
     }
   }
   ASSERT_OK(db->Flush({}));
   const json file = Verify(0);
-  EXPECT_EQ(file.at("entries"), 3 * kKeys);
-  EXPECT_EQ(file.at("keys_asked"), kKeys);
+  EXPECT_EQ(file.at("entries"), 3 * kTableKeys);
+  EXPECT_EQ(file.at("keys_asked"), kTableKeys);
   ExpectRate(file);
 }
 
@@ -277,12 +277,12 @@ TEST_F(VerifyRocksDB, VersionsInSeveralPartitions) {
   const auto db = testing::Open(
       MakeOptions("deltabloom:20:local", true, Filtering::kBoth), path_);
   std::vector<std::unique_ptr<rocksdb::ManagedSnapshot>> snapshots;
-  for (int i = 0; i < kKeys; ++i) {
+  for (int i = 0; i < kTableKeys; ++i) {
     ASSERT_OK(db->Put({}, Key(i / 1000 * 10), "value"));
     snapshots.push_back(std::make_unique<rocksdb::ManagedSnapshot>(db.get()));
   }
   ASSERT_OK(db->Flush({}));
-  EXPECT_EQ(Verify(0).at("entries"), kKeys);
+  EXPECT_EQ(Verify(0).at("entries"), kTableKeys);
   FindTable(db.get());
   EXPECT_GT(test::FilterBlocks(table_).size(), ROCKSDB_MAJOR < 11 ? 4u : 0u);
 }
@@ -318,12 +318,12 @@ TEST_F(VerifyRocksDB, OrdersAndTransforms) {
     int status, keys, prefixes;
     const char* error;
   } cases[] = {
-      {"deltabloom:10:classic", false, reverse, {}, true, 0, kKeys, 0, ""},
-      {"deltabloom:10:classic", true, reverse, {}, true, 0, kKeys, 0, ""},
-      {"deltabloom", false, nullptr, capped, false, 0, 0, kKeys, ""},
-      {"deltabloom", false, nullptr, first_half, true, 2, kKeys, 0,
+      {"deltabloom:10:classic", false, reverse, {}, true, 0, kTableKeys, 0, ""},
+      {"deltabloom:10:classic", true, reverse, {}, true, 0, kTableKeys, 0, ""},
+      {"deltabloom", false, nullptr, capped, false, 0, 0, kTableKeys, ""},
+      {"deltabloom", false, nullptr, first_half, true, 2, kTableKeys, 0,
        "prefixes: no prefix extractor known here has the name "},
-      {"deltabloom", false, &by_last_digit, {}, true, 0, kKeys, 0, ""},
+      {"deltabloom", false, &by_last_digit, {}, true, 0, kTableKeys, 0, ""},
       // The partition that has a key is not known.
       {"deltabloom", true, &by_last_digit, {}, true, 2, 0, 0, odd_order},
       {transform, false, nullptr, {}, true, 2, 0, 0, no_transform},
@@ -344,7 +344,7 @@ TEST_F(VerifyRocksDB, OrdersAndTransforms) {
     EXPECT_EQ(err_.find('\x1b'), std::string::npos);
     EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), c.status / 2);
     if (c.status != 0) continue;
-    EXPECT_GT(file.at("absent_asked"), kKeys / 2);
+    EXPECT_GT(file.at("absent_asked"), kTableKeys / 2);
     ExpectRate(file);
     if (c.comparator != &by_last_digit) continue;
     const internal::BlockHandle block = test::FilterBlocks(table_).at(0);
@@ -418,10 +418,10 @@ TEST_F(VerifyRocksDB, RangeFilters) {
         WithRanges(MakeOptions("deltabloom:10", false), transformed)}) {
     const json file = LoadAndVerify(options, 0);
     EXPECT_EQ(err_, "");
-    EXPECT_EQ(file.at("entries"), kKeys);
+    EXPECT_EQ(file.at("entries"), kTableKeys);
     // Each alone, and but for the first with the one before and those like it.
-    EXPECT_EQ(file.at("ranges"), json({{"keys", kKeys},
-                                       {"asked", 3 * kKeys - 2},
+    EXPECT_EQ(file.at("ranges"), json({{"keys", kTableKeys},
+                                       {"asked", 3 * kTableKeys - 2},
                                        {"false_negatives", 0},
                                        {"missed", json::array()}}));
     ExpectHas(
@@ -464,9 +464,9 @@ TEST_F(VerifyRocksDB, KeysThatARangeFilterLost) {
     return LoadAndVerify(options, status);
   };
   const json ranges = load(0, 1).at("ranges");
-  EXPECT_EQ(ranges.at("keys"), kKeys);
+  EXPECT_EQ(ranges.at("keys"), kTableKeys);
   // All but false positives of those that were lost, and no others.
-  EXPECT_GT(ranges.at("false_negatives"), kKeys / 7 * 9 / 10);
+  EXPECT_GT(ranges.at("false_negatives"), kTableKeys / 7 * 9 / 10);
   EXPECT_EQ(ranges.at("missed").size(), ranges.at("false_negatives"));
   for (const json& missed : ranges.at("missed")) {
     const std::string key = missed.at("key");

@@ -9,7 +9,7 @@
 namespace deltabloom::internal {
 namespace {
 
-constexpr char kVersion = 1;
+constexpr char kPropertyVersion = 1;
 // Version, size of timestamps, size of the transform's name.
 constexpr size_t kFixedSize = 3;
 constexpr size_t kEntriesSize = 8;
@@ -21,7 +21,7 @@ size_t ByteOf(std::string_view bytes, size_t at) {
 }  // namespace
 
 std::string RangePropertyHeader(const RangeProperty& property) {
-  std::string header{kVersion};
+  std::string header{kPropertyVersion};
   header.push_back(static_cast<char>(property.timestamp_size));
   header.push_back(static_cast<char>(property.transform.size()));
   header.append(property.transform);
@@ -32,7 +32,7 @@ std::string RangePropertyHeader(const RangeProperty& property) {
 }
 
 bool ParseRangeProperty(std::string_view bytes, RangeProperty* property) {
-  if (bytes.size() < kFixedSize || bytes[0] != kVersion) return false;
+  if (bytes.size() < kFixedSize || bytes[0] != kPropertyVersion) return false;
   property->timestamp_size = ByteOf(bytes, 1);
   const size_t transform_size = ByteOf(bytes, 2);
   bytes.remove_prefix(kFixedSize);

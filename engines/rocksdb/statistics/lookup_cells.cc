@@ -16,7 +16,6 @@ std::atomic<TickFunction> lookup_tick{nullptr};
 
 namespace {
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr uint32_t kFewestCells = 16;
 
 LookupTotals Read(const LookupCell& cell) {

@@ -21,6 +21,9 @@ struct LookupTotals {
   double expected = 0;     // false positives expected, see CountLookups
 };
 
+// How counters are read and written where no order between two of them counts.
+inline constexpr auto kRelaxed = std::memory_order_relaxed;
+
 // One thread's part of a slot, in a cache line of its own.
 struct alignas(64) LookupCell {
   std::atomic<uint64_t> lookups{0};
@@ -56,7 +59,7 @@ extern std::atomic<TickFunction> lookup_tick
     __attribute__((visibility("hidden")));
 
 inline void Tick() {
-  const TickFunction tick = lookup_tick.load(std::memory_order_relaxed);
+  const TickFunction tick = lookup_tick.load(kRelaxed);
   if (tick != nullptr) tick();
 }
 
@@ -73,7 +76,6 @@ inline void CountLookups(uint32_t slot, uint64_t lookups, uint64_t negatives,
     CountLookupsSlowly(slot, lookups, negatives, expected);
     return;
   }
-  constexpr auto kRelaxed = std::memory_order_relaxed;
   LookupCell& cell = mine.cells[slot];
   const uint64_t before = cell.lookups.load(kRelaxed);
   cell.lookups.store(before + lookups, kRelaxed);

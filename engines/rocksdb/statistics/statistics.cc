@@ -34,8 +34,6 @@ namespace {
 
 using rocksdb::FilterPolicy;
 
-constexpr auto kRelaxed = std::memory_order_relaxed;
-
 const LayoutRow& LayoutOf(std::string_view filter) {
   return *FindLayoutOfLastByte(static_cast<uint8_t>(filter.back()),
                                Hash::kMurmurHash2);
