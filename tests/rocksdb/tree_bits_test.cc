@@ -139,7 +139,7 @@ struct SimulatedTree {
     return runs;
   }
 
-  static constexpr double kFlushKeys = 1000;
+  static constexpr double kFlushKeys = 1000;  // the scale of all sizes here
   static constexpr size_t kParts = 10;
   static constexpr double kLevel0Files = 4;  // that start a compaction
   static constexpr size_t kStopFiles = 36;   // at which flushes wait
