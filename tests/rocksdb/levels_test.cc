@@ -23,11 +23,13 @@
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/levels/full_tree.h"
+#include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/levels/tree_bits.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/file_system.h"
+#include "rocksdb/filter_policy.h"
 #include "tests/rocksdb/levels_db.h"
 #include "tests/rocksdb/test_db.h"
 
@@ -874,14 +876,15 @@ class TreeListenerTest : public ::testing::Test {
 };
 
 TEST_F(TreeListenerTest, KeysAreThoseOfTheFilterIfThereIsOne) {
-  const auto keys = [this](uint64_t entries, uint64_t filter_size) {
-    Created("/db/000007.sst", 100, entries, filter_size);
-    return tree().Find(7).facts.keys;
+  const auto facts = [this](int file, uint64_t entries, uint64_t filter_size) {
+    Created("/db/00000" + std::to_string(file) + ".sst", 100, entries,
+            filter_size);
+    return tree().Find(static_cast<uint64_t>(file)).facts;
   };
-  EXPECT_EQ(keys(80, 1000), 80u);
-  EXPECT_EQ(keys(0, 1000), 100u);  // of a RocksDB that counts none
-  EXPECT_EQ(keys(0, 0), 100u);
-  EXPECT_EQ(tree().Find(7).facts.filter_bits, 0);
+  EXPECT_EQ(facts(7, 80, 1000).keys, 80u);
+  EXPECT_EQ(facts(8, 0, 1000).keys, 100u);  // of a RocksDB that counts none
+  EXPECT_EQ(facts(9, 0, 0).keys, 100u);
+  EXPECT_EQ(tree().Find(9).facts.filter_bits, 0);
 }
 
 TEST_F(TreeListenerTest, AnAnnouncementEndsWithItsTable) {
@@ -894,6 +897,54 @@ TEST_F(TreeListenerTest, TheFirstOfSeveralListenersCounts) {
   trees_->origins["/db/000007.sst"] = 3;
   for (int i = 0; i < 2; ++i) Created("/db/000007.sst", 100, 100, 1000);
   EXPECT_EQ(tree().Find(7).facts.origin, 3);
+  // Under allocation=uniform no policy says for what a table is written.
+  const internal::FileSums& written = trees_->jobs[0].written;
+  for (int i = 0; i < 2; ++i) Created("/db/000008.sst", 100, 100, 1000);
+  EXPECT_EQ(written.files, 1u);
+  EXPECT_EQ(written.keys, 100);
+}
+
+// With a rate the average depends on the weights: the bits without them are
+// those of the average without them.
+TEST_F(TreeListenerTest, BitsWithoutWeights) {
+  internal::PolicyOptions options;
+  options.false_positive_rate = 0.002;
+  options.weights_by_use = true;
+  internal::FamilyTree& family = trees_->families["default"];
+  tree().Learn(1, {1'000'000, 1e7, internal::kBottommost});
+  tree().Learn(2, {100'000, 1e6, 5});
+  tree().SetTree({{1, 6, 0}, {2, 5, 0}});
+  std::string problem;
+  const internal::LevelBits alike =
+      internal::BitsInTree(options, {6, true}, trees_.get(), &family, &problem);
+
+  // All of a million lookups find their key in the last run.
+  family.use.Count({{internal::kBottommost, {1e6, 0}}, {5, {1e6, 1e6}}},
+                   {{internal::kBottommost, 1}, {5, 1}});
+  const BlockBasedTableOptions table;
+  rocksdb::FilterBuildingContext context(table);
+  context.column_family_name = "default";
+  context.reason = rocksdb::TableFileCreationReason::kFlush;
+  context.level_at_creation = 6;
+  context.is_bottommost = true;
+  internal::AnnounceTable(&process_, {"default", "/db/000007.sst", 1, trees_});
+  const internal::LevelChoice choice =
+      internal::ChooseByLevel(&process_, options, context, nullptr);
+  const internal::LastTable& last = family.given[internal::kBottommost];
+  EXPECT_EQ(last.without_use, alike.millibits_per_key / 1000.0);
+  EXPECT_EQ(last.bits_per_key, choice.bits.millibits_per_key / 1000.0);
+  EXPECT_LT(last.bits_per_key, 5);
+  EXPECT_GT(last.without_use, 8);
+}
+
+// RocksDB deletes what DB::CompactFiles has written if it fails.
+TEST_F(TreeListenerTest, AJobWithoutEventsEndsWithItsLastTable) {
+  trees_->jobs[0].silent = true;
+  Created("/db/000007.sst", 100, 100, 1000);
+  Deleted("/db/000006.sst");
+  EXPECT_EQ(trees_->jobs.size(), 1u);
+  Deleted("/db/000007.sst");
+  EXPECT_TRUE(trees_->jobs.empty());
 }
 
 TEST_F(TreeListenerTest, OtherFilesAndDeletedTables) {

@@ -78,7 +78,7 @@ TreeBits TreeOf(const std::string& text) {
     live.push_back(table);
   }
   tree.SetTree(live);
-  tree.SetAverage(10, BitsGoal::kAverage);
+  tree.SetAverage(10);
   return tree;
 }
 
@@ -167,7 +167,7 @@ struct SimulatedTree {
     const auto whole = static_cast<uint64_t>(keys);
     double bits = 0;
     if (plan.filter_memory == 0) {
-      tree.SetAverage(plan.asked, BitsGoal::kAverage);
+      tree.SetAverage(plan.asked);
       bits = tree.BitsFor(table, curve).bits_per_key;
     } else {
       PolicyOptions options;
@@ -179,7 +179,7 @@ struct SimulatedTree {
              1000.0;
     }
     const TableFacts facts = Facts(whole, bits, table.Origin());
-    tree.Learn(++number, facts);
+    tree.LearnNew(++number, facts);
     if (table.compaction != nullptr) compaction.written.Add(facts);
     return {number, static_cast<double>(whole)};
   }
@@ -329,7 +329,7 @@ TEST(TreeBitsTest, AnOldDatabaseNeverTakesMuchMore) {
   }
   tree.SetTree(live);
   for (uint64_t file = 101; file <= 600; ++file) {
-    tree.SetAverage(10, BitsGoal::kAverage);
+    tree.SetAverage(10);
     const int level = file % 2 == 0 ? 0 : 5;
     const double bits = std::max(BitsOf(tree, TableAt(level)), 0.0);
     tree.Learn(file, Facts(1000, bits, level));
@@ -373,6 +373,18 @@ TEST(TreeBitsTest, AutoTakesTheLayoutOfLevel0ByWhatItGets) {
   EXPECT_EQ(layout({}, Layout::kLocal), "local");
   EXPECT_EQ(layout({}, Layout::kClassic), "compact");
   EXPECT_EQ(layout(last, Layout::kClassic), "classic");
+  // It follows the bits that a table gets, not those that are planned for it.
+  for (const Layout named : {Layout::kAuto, Layout::kClassic}) {
+    const LevelBits flush = BitsOfTable(tree, NewTable(), named, {4, 8});
+    EXPECT_EQ(flush.millibits_per_key, 8'000u);
+    EXPECT_STREQ(flush.layout->name,
+                 named == Layout::kAuto ? "compact" : "classic");
+  }
+  const LevelBits room = BitsOfTable(tree, NewTable(), Layout::kAuto, {4, 40});
+  EXPECT_STREQ(room.layout->name, "local");
+  EXPECT_EQ(
+      BitsOfTable(tree, NewTable(), Layout::kAuto, {4, 3}).millibits_per_key,
+      4'000u);
 }
 
 TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
@@ -568,7 +580,8 @@ TEST(TreeBitsTest, FiltersOnDiskLimitWhatUpperLevelsGet) {
   compaction.read.Add(Facts(5000, 11, 5));
   EXPECT_NEAR(BitsOf(tree, TableAt(5, false, false, &compaction)), 11, 0.01);
   // A rate has no such limit.
-  tree.SetAverage(10, BitsGoal::kRate);
+  tree.SetGoal(BitsGoal::kRate);
+  tree.SetAverage(10);
   EXPECT_GT(BitsOf(tree), 16);
 }
 
@@ -604,7 +617,7 @@ TEST(TreeBitsTest, AnEmptyTreeAndWhatMakesNoSense) {
   TreeBits tree;
   EXPECT_EQ(BitsOf(tree), 0);
   for (const double asked : {0.0, 0.3, 10.0, 1000.0}) {
-    tree.SetAverage(asked, BitsGoal::kAverage);
+    tree.SetAverage(asked);
     for (const int level : {0, 1, 6, 1000}) {
       EXPECT_EQ(BitsOf(tree, TableAt(level, false)), asked);
       EXPECT_EQ(BitsOf(tree, TableAt(level, true)), asked);
@@ -648,7 +661,7 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
       tree.SetLimits({static_cast<double>(below(6)),
                       static_cast<double>(below(1'000'000)),
                       static_cast<double>(below(12)), below(2) == 0});
-      tree.SetAverage(1 + below(300) / 10.0, BitsGoal::kAverage);
+      tree.SetAverage(1 + below(300) / 10.0);
       NewTable table = TableAt(below(8), below(2) == 0);
       table.whole_run = below(2) == 0;
       Compaction compaction;
@@ -826,7 +839,8 @@ TEST(FilterMemoryTest, TenfoldGrowthKeepsTheTotal) {
 TEST(FilterMemoryTest, TheLastRunLeavesRoomForKeysToCome) {
   DatabaseTrees trees;
   FamilyTree& family = trees.families["default"];
-  family.tree = TreeOf("6:10000@12<last 0:5000@12<0 0:5000@12<0");
+  family.tree.LearnNew(1, Facts(10'000, 12, kBottommost));
+  family.tree.SetTree({{1, 6, 0}, {2, 0, 5'000}, {3, 0, 5'000}});
   PolicyOptions options;
   options.filter_memory = 30'000;
   Compaction compaction;
@@ -839,17 +853,19 @@ TEST(FilterMemoryTest, TheLastRunLeavesRoomForKeysToCome) {
   }
 }
 
-// After a start only some tables of the last run are learned. The others do not
-// count as if they were older than all keys.
-TEST(FilterMemoryTest, TablesThatAreNotLearnedLeaveNoRoom) {
+// What was written before a start says nothing about growth, nor does a
+// compaction that reads it.
+TEST(FilterMemoryTest, GrowthIsThatSinceTablesWereWritten) {
   TreeBits tree;
   tree.SetTree({{1, 6, 10'000}, {2, 6, 10'000}});
   const NewTable table = TableAt(6, true);
   EXPECT_EQ(tree.KeysToCome(table), 0);
-  tree.Learn(2, Facts(10'000, 12, kBottommost));
+  tree.LearnNew(2, Facts(10'000, 12, kBottommost));
   EXPECT_EQ(tree.KeysToCome(table), 0);
-  // Since it was learned, half as many keys have come.
+  // Since it was written, half as many keys have come.
   tree.Edit({}, {{3, 5, 10'000}});
+  EXPECT_NEAR(tree.KeysToCome(table), 15'000, kRounding);
+  tree.Learn(1, Facts(10'000, 12, kBottommost));
   EXPECT_NEAR(tree.KeysToCome(table), 15'000, kRounding);
 }
 
@@ -993,7 +1009,7 @@ class RunUseTest : public ::testing::Test {
     tree.SetUse(counter.use(), min_bits);
     for (int round = 0; round < 20; ++round) {
       for (int i = 0; i < 5; ++i) {
-        tree.SetAverage(10, BitsGoal::kAverage);
+        tree.SetAverage(10);
         NewTable table = TableAt(i == 0 ? 0 : i + 2, i == 4);
         const auto keys = static_cast<uint64_t>(kKeys[i]);
         tree.Learn(static_cast<uint64_t>(i) + 1,
@@ -1088,8 +1104,8 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
   family.tree.SetUse(counter.use(), 4);
   EXPECT_NEAR(target(), 4.5, 0.2);
 
-  family.tree.SetUse(counter.use(), 4);
-  family.tree.SetAverage(10, BitsGoal::kAverage);
+  family.tree.SetGoal(BitsGoal::kAverage);
+  family.tree.SetAverage(10);
   Compaction compaction;
   compaction.inputs = {1, 2};
   compaction.read.keys = 1'100'000;
@@ -1105,10 +1121,11 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
   const RunUse none = {{0, 1e-6}, {kBottommost, 1e-6}};
   TreeBits moved = TreeOf("6:100000@10<0 6:5000@10<last");
   moved.SetUse(none, 4);
-  moved.SetAverage(10, BitsGoal::kAverage);
+  moved.SetAverage(10);
   EXPECT_GE(BitsOf(moved, TableAt(6, true)), 4);
   compaction.manual = true;
-  moved.SetAverage(0.5, BitsGoal::kRate);
+  moved.SetGoal(BitsGoal::kRate);
+  moved.SetAverage(0.5);
   EXPECT_EQ(BitsOf(moved, TableAt(6, true, false, &compaction)), 4);
 }
 
@@ -1135,6 +1152,57 @@ TEST_F(RunUseTest, SourcesComeAndGo) {
   CountLookups(second->Group({6, "compact", true}).slot, 10'000, 0, 0);
   counter.Update(second, weights);
   EXPECT_EQ(counter.use().at(kBottommost), 0.5);
+}
+
+// What was counted before is not counted again.
+TEST_F(RunUseTest, ForgottenLookupsStayForgotten) {
+  const std::map<int, double> weights = {{kBottommost, 1}};
+  const auto source = std::make_shared<PolicyStatistics>();
+  const auto look = [&](uint64_t negatives) {
+    CountLookups(source->Group({6, "compact", true}).slot, 20'000, negatives,
+                 0);
+  };
+  counter.Update(source, weights);
+  look(20'000);
+  counter.Update(source, weights);
+  EXPECT_EQ(counter.use().at(kBottommost), 1);
+  look(20'000);
+  counter.Forget(source);
+  EXPECT_TRUE(counter.use().empty());
+  counter.Update(source, weights);
+  EXPECT_TRUE(counter.use().empty());
+  look(5'000);
+  counter.Update(source, weights);
+  EXPECT_EQ(counter.use().at(kBottommost), 0.25);
+}
+
+// A table of the last run that has older data below it has the weight of that
+// run, not one of its own.
+TEST_F(RunUseTest, TablesOfTheLastRunAreWeightedAlike) {
+  TreeBits tree = TreeOf("5:100000@10<5 6:5000@10<last 4:10000@10<4");
+  tree.SetUse({{4, 1}, {5, 1}, {kBottommost, 0.01}}, 4);
+  EXPECT_EQ(BitsOf(tree, TableAt(5)), BitsOf(tree, TableAt(5, true)));
+  EXPECT_EQ(BitsOf(tree, TableAt(5)), BitsOf(tree, TableAt(6, true)));
+  EXPECT_LT(BitsOf(tree, TableAt(5)), BitsOf(tree, TableAt(4)));
+}
+
+// The least bits per key of a rate do not depend on what was set before.
+TEST_F(RunUseTest, ARateCountsFromItsFirstTable) {
+  DatabaseTrees trees;
+  FamilyTree& family = trees.families["default"];
+  family.tree = TreeOf("5:100000@10<5 6:1000000@10<last");
+  family.tree.SetAverage(1);
+  family.tree.SetUse({{kBottommost, 1e-6}}, 4);
+  PolicyOptions options;
+  options.false_positive_rate = 0.5;
+  options.layout = Layout::kCompact;
+  std::string problem;
+  const auto target = [&] {
+    BitsInTree(options, TableAt(6, true), &trees, &family, &problem);
+    return family.target;
+  };
+  EXPECT_NEAR(target(), 4, kRounding);
+  EXPECT_NEAR(target(), 4, kRounding);
 }
 
 // Fewer lookups than kLeastLookups say nothing; a workload that turns is

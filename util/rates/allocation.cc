@@ -31,8 +31,9 @@ constexpr double kStepPrecision = 1e-10;
 // bits are given.
 constexpr double kBitsPrecision = 0.0005;
 
-// The bits at which rates are sampled: fine where most filters are, ever
-// coarser where rates are 10^-10 and less.
+// The bits at which rates are sampled: 32 times per bit where filters are, so
+// that neighbouring rates differ by 2 %, and ever more coarsely beyond 32 bits,
+// which no run of a tree gets.
 std::vector<double> Grid() {
   std::vector<double> grid;
   for (double bits = kMinBitsPerKey; bits < kMaxBitsPerKey;
@@ -196,15 +197,15 @@ double RateCurve::BestBitsAtSlope(double slope) const {
 }
 
 double RateCurve::BitsAtSlope(double slope) const {
-  // No mean is taken if there is no filter at one end of the octave, or nothing
-  // more to gain at the other.
   const double middle = std::log2(slope);
-  if (hull_.size() == 1 || !(middle + 1 < hull_[1].slope) ||
-      !(middle - 1 > hull_.back().slope)) {
-    return BestBitsAtSlope(slope);
-  }
   const double flattest = middle - 0.5;
   double from = middle + 0.5;
+  // No mean is taken if there is no filter at one end of the octave, or nothing
+  // more to gain at the other.
+  if (hull_.size() == 1 || !(from < hull_[1].slope) ||
+      !(flattest > hull_.back().slope)) {
+    return BestBitsAtSlope(slope);
+  }
   double sum = 0;
   size_t i = VertexAtSlope(from);
   // These bits are the best down to the slope of the side after the vertex.

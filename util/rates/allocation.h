@@ -8,7 +8,8 @@
 //   -p_i'(b_i) / n_i = price        (Dayan, Athanassoulis, Idreos: "Monkey:
 //                                    Optimal Navigable Key-Value Store", 2017)
 //
-// so that for rates that fall exponentially each p_i is in proportion to n_i.
+// so that for rates that fall exponentially each p_i is in proportion to n_i. A
+// run that only a part w_i of the lookups queries counts with w_i p_i.
 // Measured rates have steps and dents. Only their lower convex hull counts:
 // between two of its vertices no bits per key are better value.
 //
@@ -108,9 +109,10 @@ double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
                    double bits_per_key);
 
 // Returns the allocation with the least sum of rates at bits_per_key on average
-// over all keys. Larger runs get no more bits per key than smaller ones; more
-// bits on average give no run less; runs of one size get the same. A run that
-// would get less than kMinBitsPerKey gets none, and its bits are left over.
+// over all keys. More bits on average give no run less. Of runs that differ in
+// their keys only, larger ones get no more bits per key than smaller ones, and
+// runs of one size get the same. A run that would get less than kMinBitsPerKey
+// gets none, and its bits are left over.
 // Runs without keys (0, negative, NaN) or without weight get no bits and count
 // for nothing.
 Allocation AllocateBits(const RateCurve& curve,

@@ -32,8 +32,9 @@ struct MillibitsAndRate {
 MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
                                   double rate);
 
-// All probes of classic come from one hash of 32 bits: with more bits per key
-// than this its rate is far above that of the other layouts.
+// All probes of classic come from one hash of 32 bits, so its rate falls ever
+// more slowly. In filters of a million keys it is 1.3 times that of local at 10
+// bits per key, 1.5 times at 15, and 3.9 times at 20.
 inline constexpr double kMaxClassicBits = 15;
 
 // For AllocateBits; rows[i] belongs to option i of the curve.

@@ -47,6 +47,8 @@ double HashCollisionRate(double n, unsigned hash_bits) {
 
 double BlockedBloomRate(double block_bits, double keys_per_block, double k) {
   if (!(keys_per_block > 0)) return 0;
+  // A block has more or fewer keys than these with a chance below 10^-30: they
+  // are 12 standard deviations, and 60 more for small means.
   const double spread = 12 * std::sqrt(keys_per_block) + 60;
   double rate = 0;
   for (double n = std::max(1.0, std::floor(keys_per_block - spread));

@@ -61,14 +61,16 @@ double RibbonRate(double columns, double narrow);
 unsigned RocksDBBloomProbes(double bits_per_key);
 double RocksDBBloomRate(double bits_per_key);
 
-// RocksDB's Ribbon filter by the bits that it stores per key: 1.045 of them for
-// each bit of information, as measured at 7.0 and 9.6.
+// Returns the rate of RocksDB's Ribbon filter by the bits that it stores per
+// key: 1.045 of them for each bit of information, as was measured in filters
+// that store 7.0 and 9.6 bits per key.
 inline constexpr double kRocksDBRibbonBitsPerBit = 1.045;
 double RocksDBRibbonRate(double stored_bits_per_key);
 
-// A filter that RocksDB itself wrote with `keys` keys, by its size and its last
-// five bytes (table/block_based/filter_policy.cc there): 0 for an empty one and
-// 1 for one that always matches. Nothing for other kinds.
+// Returns the rate of a filter that RocksDB itself wrote with `keys` keys, by
+// its size and its last five bytes (table/block_based/filter_policy.cc there):
+// 0 for an empty one and 1 for one that always matches. Returns nothing for
+// other kinds.
 std::optional<double> RocksDBFilterRate(std::string_view filter, uint64_t keys);
 
 }  // namespace deltabloom::internal

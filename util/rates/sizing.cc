@@ -16,9 +16,14 @@
 namespace deltabloom::internal {
 namespace {
 
-// The keys of a table of common size; only the rate of classic depends on it
-// by much.
+// The keys for which the rates of curves are computed, as in a table of 64 MiB
+// with entries of 670 bytes. Only the rate of classic depends on them by much:
+// at 10 bits per key it is 0.92 % with 10,000 keys, 1.19 % with these and 1.28
+// % with a million.
 constexpr uint64_t kKeys = 100'000;
+
+// "within a tenth", as layout_rates.h says.
+constexpr double kNearLeastRate = 1.1;
 
 LayoutCurve MakeCurve(Layout layout) {
   std::vector<RateOption> options;
@@ -73,10 +78,12 @@ MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
   MillibitsAndRate high = at(500);
   while (high.rate > rate) {
     low = high;
-    // The table of classic ends where its rate does not fall any further.
+    // No bits suffice. The rate of classic hardly falls any more long before
+    // this, so a rate near the least takes far fewer bits.
     if (high.millibits == kMaxMillibits) {
-      return MillibitsForRate(row, keys, 1.1 * high.rate);
+      return MillibitsForRate(row, keys, kNearLeastRate * high.rate);
     }
+    // In steps of a quarter the lowest rate of classic is not stepped over.
     high = at(std::min(kMaxMillibits, high.millibits / 4 * 5));
   }
   while (high.millibits - low.millibits > 1 + high.millibits / 1000) {

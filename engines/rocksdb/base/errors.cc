@@ -12,7 +12,8 @@ namespace deltabloom::internal {
 namespace {
 
 void PrintOnce(const char* line) noexcept {
-  // A program may try any number of options.
+  // A program may try any number of options, and the lines are kept. It has
+  // seen by then that something is wrong.
   constexpr size_t kMostLines = 20;
   try {
     const auto printed = TheProcess().printed_errors.Lock();

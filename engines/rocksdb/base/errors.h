@@ -24,8 +24,8 @@ bool WithoutThrowing(Fn fn) noexcept {
 }
 
 // Sets *error to the line. If `error` is null, the line is printed to standard
-// error, because the caller would not see it otherwise; each line is printed
-// once in a process.
+// error, because the caller would not see it otherwise: each line once in a
+// process, and no more than 20 lines.
 void SetCallerError(const char* line, std::string* error) noexcept;
 
 // Returns what `fn` returns. If it throws, *error is set, or the error printed,

@@ -17,6 +17,7 @@
 namespace deltabloom::internal {
 namespace {
 
+// By deltabloom/key_transform.h.
 constexpr size_t kMaxNameSize = 64;
 constexpr char kNameBytes[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";

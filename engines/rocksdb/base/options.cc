@@ -65,6 +65,7 @@ constexpr std::pair<std::string_view, uint64_t> kByteUnits[] = {
     {"kB", 1'000},
     {"", 1}};
 
+// Eight times this many bits fit into 63 bits.
 constexpr uint64_t kMostFilterMemory = 1'000'000'000'000'000'000;
 
 bool AcceptFilterMemory(PolicyOptions* options) {

@@ -63,8 +63,8 @@ class Guarded {
 };
 
 // The table whose builder a thread is about to make. RocksDB tells the listener
-// the database and the column family, and right after that, on the same thread,
-// calls the policy, which learns neither from RocksDB.
+// of which database it is, and right after that, on the same thread, calls the
+// policy, which does not learn the database from RocksDB.
 struct TableAnnouncement {
   std::string family;
   std::string path;
@@ -108,8 +108,9 @@ struct Process {
   // levels/: listeners write the trees and announcements; policies and the
   // functions that print levels read them (levels/trees.h).
   Guarded<OpenDatabases> databases;
-  // levels/: set by the first listener. filter_memory then needs none any more
-  // (MemoryProblem() in levels/level_bits.h).
+  // levels/: set by the first listener. From then on a database without a
+  // listener may be opened with filter_memory (MemoryProblem() in
+  // levels/level_bits.h).
   std::atomic<bool> listener_was_made{false};
 
   // policy/: set by programs that ignore a Status of RocksDB and would go on

@@ -40,10 +40,12 @@ struct FullTree {
   int last_level = 0;  // 0 if all keys are in level 0
   std::map<int, LevelRuns> levels;
 
-  // Returns the level in the plan to which a level of the tree belongs: levels
-  // below the last one belong to it.
+  bool InLastRun(int level) const {
+    return last_level > 0 && level >= last_level;
+  }
+  // Returns the level in the plan to which a level of the tree belongs.
   int PlannedLevel(int level) const {
-    return last_level > 0 && level > last_level ? last_level : level;
+    return InLastRun(level) ? last_level : level;
   }
 };
 

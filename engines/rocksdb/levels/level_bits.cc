@@ -116,16 +116,14 @@ void UpdateUse(const PolicyOptions& options,
   if (options.weights_by_use && options.statistics) {
     family->use.Update(statistics, family->tree.FiltersPerLookup());
   } else {
-    family->use = RunUseCounter();
+    family->use.Forget(statistics);
   }
-  family->tree.SetUse(family->use.use(), options.min_bits_per_key);
 }
 
-// Returns the compaction that writes a table into a level. One that had no
-// event of its start is DB::CompactFiles, which is taken for a rewrite of that
-// level.
-const Compaction* CompactionOfJob(int id, int level, const std::string& name,
-                                  const TreeBits& tree, DatabaseTrees* trees) {
+// Returns the compaction that writes a table into a level. If its start had no
+// event, it is DB::CompactFiles: it is added as a rewrite of that level.
+const Compaction* FindOrAddJob(int id, int level, const std::string& name,
+                               const TreeBits& tree, DatabaseTrees* trees) {
   const auto [job, is_new] = trees->jobs.try_emplace(id);
   Compaction& compaction = job->second;
   if (is_new) {
@@ -137,17 +135,12 @@ const Compaction* CompactionOfJob(int id, int level, const std::string& name,
   return &compaction;
 }
 
-// Keeps what the table gets, for the LOG and the functions that print levels.
-void RememberBits(const LevelBits& bits, const NewTable& table,
-                  FamilyTree* family) {
-  LastTable& last = family->given[table.Origin()];
-  last.layout = bits.layout->name;
-  last.bits_per_key = last.without_use = bits.millibits_per_key / 1000.0;
-  if (family->use.use().empty()) return;
-  family->tree.SetUse({}, 0);
-  last.without_use =
-      BitsOfTable(family->tree, table, family->layout).millibits_per_key /
-      1000.0;
+// Keeps what a table gets, for the LOG and the functions that print levels.
+void RememberBits(const LevelBits& bits, const LevelBits& without_use,
+                  LastTable* last) {
+  last->layout = bits.layout->name;
+  last->bits_per_key = bits.millibits_per_key / 1000.0;
+  last->without_use = without_use.millibits_per_key / 1000.0;
 }
 
 // Sets the total of a column family, which its policy has now; 0 if it has
@@ -177,30 +170,37 @@ LevelBits UniformBitsFor(const PolicyOptions& options, int level) {
 }
 
 LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
-                      Layout layout) {
+                      Layout layout, const BitsLimits& limits) {
   const LayoutCurve& all = CurveOf(layout);
   const TableBits given = tree.BitsFor(table, all.curve);
-  const RunBits filter = all.curve.At(given.bits_per_key);
+  const double bits =
+      std::max(std::min(given.bits_per_key, limits.most), limits.least);
+  const RunBits filter = all.curve.At(bits);
   if (layout == Layout::kAuto && table.level == 0 && given.share < kFewKeys) {
     // local gets the bits at which one bit more lowers its rate as much as it
-    // lowers the rate of the best layout, which halves with each bit. The limit
-    // of filters on disk does not apply: such a run has too few keys to matter.
+    // lowers the rate of the best layout, which halves with each bit. They may
+    // exceed what BitsFor() leaves, because such a run has few keys, but not
+    // a total.
     const double slope = std::log(2) * filter.rate;
-    const double bits = CurveOf(Layout::kLocal).curve.BitsAtSlope(slope);
-    return {FindLayout(Layout::kLocal, Hash::kMurmurHash2),
-            MillibitsOf(std::max(bits, given.bits_per_key))};
+    const double bits_of_local =
+        std::max(CurveOf(Layout::kLocal).curve.BitsAtSlope(slope), bits);
+    if (bits_of_local <= limits.most) {
+      return {FindLayout(Layout::kLocal, Hash::kMurmurHash2),
+              MillibitsOf(bits_of_local)};
+    }
   }
-  return {all.rows[filter.option], MillibitsOf(given.bits_per_key)};
+  return {all.rows[filter.option], MillibitsOf(bits)};
 }
 
 LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
                      DatabaseTrees* trees, FamilyTree* family,
                      std::string* problem) {
-  const bool has_total = options.filter_memory != 0;
+  problem->clear();
   SetTotal(options.filter_memory, trees, family);
   family->layout = options.layout;
-  double most = kMaxBitsPerKey;
-  if (has_total) {
+  family->tree.SetGoal(GoalOf(options));
+  BitsLimits limits;
+  if (options.filter_memory != 0) {
     if (!(trees->bits_from_before > 0)) {
       trees->bits_from_before = BitsFromBefore(*trees, options);
     }
@@ -208,19 +208,15 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
     const Memory memory = MemoryOf(*trees, unknown);
     family->target =
         SharedBits(memory, options, family->tree.KeysToCome(table), problem);
-    most = family->tree.MostBits(table, memory.Shared() - memory.bits, unknown);
+    limits.least = options.min_bits_per_key;
+    limits.most =
+        family->tree.MostBits(table, memory.Shared() - memory.bits, unknown);
   } else {
     family->target = TargetBits(options, family->tree);
   }
   if (family->target < kMinBitsPerKey) return {};
-  family->tree.SetAverage(family->target, GoalOf(options));
-  LevelBits bits = BitsOfTable(family->tree, table, family->layout);
-  if (has_total) {
-    bits.millibits_per_key =
-        std::max(std::min(bits.millibits_per_key, MillibitsOf(most)),
-                 MillibitsOf(options.min_bits_per_key));
-  }
-  return bits;
+  family->tree.SetAverage(family->target);
+  return BitsOfTable(family->tree, table, family->layout, limits);
 }
 
 LevelChoice ChooseByLevel(Process* process, const PolicyOptions& options,
@@ -251,14 +247,21 @@ LevelChoice ChooseByLevel(Process* process, const PolicyOptions& options,
   UpdateUse(options, statistics, &family);
   if (context.reason == rocksdb::TableFileCreationReason::kCompaction) {
     table.compaction =
-        CompactionOfJob(note->job, table.level, it->first, family.tree, &trees);
+        FindOrAddJob(note->job, table.level, it->first, family.tree, &trees);
   }
   std::string problem;
-  const LevelBits bits = BitsInTree(options, table, &trees, &family, &problem);
+  family.tree.SetUse({}, 0);
+  const LevelBits without_use =
+      BitsInTree(options, table, &trees, &family, &problem);
+  LevelBits bits = without_use;
+  if (!family.use.use().empty()) {
+    family.tree.SetUse(family.use.use(), options.min_bits_per_key);
+    bits = BitsInTree(options, table, &trees, &family, &problem);
+  }
   if (bits.layout == nullptr) return choice;
 
   choice.bits = bits;
-  RememberBits(bits, table, &family);
+  RememberBits(bits, without_use, &family.given[table.Origin()]);
   choice.log_line = LogChange(it->first, &family);
   const std::string line = LogProblem(problem, &trees);
   if (!choice.log_line.empty() && !line.empty()) choice.log_line += "\n";

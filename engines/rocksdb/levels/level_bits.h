@@ -23,8 +23,9 @@ struct LevelBits {
 
 struct LevelChoice {
   LevelBits bits;
-  // One of these is true if bits are uniform: no listener has announced the
-  // table, or its tree is not known yet.
+  // Why bits are uniform, if no listener has announced the table, or its tree
+  // is not known yet. SstFileWriter's tables have uniform bits, too, and so
+  // have tables where BitsInTree() has none for them.
   bool no_listener = false;
   bool no_tree = false;
   // One line for the LOG if the bits of a level have changed much, and one if
@@ -42,15 +43,23 @@ LevelChoice ChooseByLevel(Process* process, const PolicyOptions& options,
                           const rocksdb::FilterBuildingContext& context,
                           const std::shared_ptr<PolicyStatistics>& statistics);
 
-// Returns the bits and the layout of a table. REQUIRES: SetAverage() was
-// called.
+// The bits per key that a table may have, whatever is planned for it. If both
+// contradict each other, `least` counts.
+struct BitsLimits {
+  double least = 0;
+  double most = kMaxBitsPerKey;
+};
+
+// Returns the bits and the layout of a table. REQUIRES: SetGoal() and
+// SetAverage() were called.
 LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
-                      Layout layout);
+                      Layout layout, const BitsLimits& limits = {});
 
 // Sets the average of a column family, which is one of *trees, as the options
-// have it, and returns the bits of the table. The layout is null if the tree is
-// empty and the options have a rate. Sets *problem if filter_memory cannot be
-// kept.
+// have it, and returns the bits of the table. The layout is null if the average
+// is less than a filter can have, or if the tree is empty and the options have
+// a rate. Sets *problem to what keeps filter_memory from being kept, or empties
+// it.
 LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
                      DatabaseTrees* trees, FamilyTree* family,
                      std::string* problem);

@@ -14,9 +14,9 @@ namespace deltabloom::internal {
 namespace {
 
 // Lookups in filters of unknown rate are left out. Up to this share of all
-// lookups they change a weight by at most 1 %, and so bits per key by
-// log2(1.01) = 0.014. If they are more, what was counted since the last update
-// is ignored.
+// lookups they change the weight of a run that most lookups query by some 1 %,
+// and so its bits per key by log2(1.01) = 0.014; smaller weights are less
+// exact. If they are more, what was counted since the last update is ignored.
 constexpr double kMostUnknown = 0.01;
 
 // The least weight is that of one lookup in kHalfLife, because fewer are not
@@ -57,6 +57,11 @@ void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
   sources_ = std::move(now);
   if (unknown <= kMostUnknown * all)
     Count(std::move(added), filters_per_lookup);
+}
+
+void RunUseCounter::Forget(const std::shared_ptr<PolicyStatistics>& source) {
+  *this = RunUseCounter();
+  if (source != nullptr) sources_[source] = source->RowsSinceStart();
 }
 
 void RunUseCounter::Count(std::map<int, OriginLookups> lookups,

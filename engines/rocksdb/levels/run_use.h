@@ -35,6 +35,10 @@ class RunUseCounter {
   void Update(const std::shared_ptr<PolicyStatistics>& source,
               const std::map<int, double>& filters_per_lookup);
 
+  // Forgets all that was counted, and what `source` (which may be null) has
+  // counted until now.
+  void Forget(const std::shared_ptr<PolicyStatistics>& source);
+
   // Does what Update() does, for given lookups by origin. Lookups of
   // kUnknownOrigin are in tables that were written elsewhere, which count as
   // the last run.

@@ -14,8 +14,8 @@
 namespace deltabloom::internal {
 namespace {
 
-// Takes the place of kMostExcess where whole runs are written. With 0.03
-// instead lookups have 1.20 times as many false positives
+// Takes the place of kMostExcess where whole runs are written; it is promised to
+// users as that is. With 0.03 instead lookups have 1.20 times as many false positives
 // (docs/measurements.md).
 constexpr double kMostExcessOfRuns = 0.05;
 
@@ -30,11 +30,6 @@ constexpr double kPartOfFree = 0.5;
 void TreeBits::SetUse(const RunUse& use, double min_bits) {
   use_ = use;
   min_bits_ = min_bits;
-}
-
-void TreeBits::SetAverage(double bits_per_key, BitsGoal goal) {
-  average_ = bits_per_key;
-  goal_ = goal;
 }
 
 double TreeBits::UseOf(int origin) const {
@@ -58,8 +53,7 @@ SortedRun TreeBits::Weighted(int origin, const LevelRuns& runs) const {
 std::vector<SortedRun> TreeBits::RunsOf(const FullTree& tree) const {
   std::vector<SortedRun> runs;
   for (const auto& [level, of] : tree.levels) {
-    const bool last = level > 0 && level == tree.last_level;
-    runs.push_back(Weighted(last ? kBottommost : level, of));
+    runs.push_back(Weighted(tree.InLastRun(level) ? kBottommost : level, of));
   }
   return runs;
 }
@@ -176,21 +170,24 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   // 1. Plan the full tree, and the average of its filters.
   const FullTree plan = PlanWith(table);
   const std::vector<SortedRun> runs = RunsOf(plan);
-  const double average = PlannedAverage(runs, curve);
+  const double planned_average = PlannedAverage(runs, curve);
   // There are no upper levels for which the only run would save bits.
-  if (IsOnlyRunOfManualCompaction(table) && average == average_) {
+  if (IsOnlyRunOfManualCompaction(table) && planned_average == average_) {
     return {std::max(average_, LeastBits())};
   }
 
-  // 2. Give the table the bits that its run has in the best allocation.
+  // 2. Give the table the bits that its run has in the best allocation. All
+  // tables of the last run have its weight, though some of them may not be
+  // bottommost.
   const double run = KeysOfRun(table, plan);
-  if (!(run > 0)) return {average};
+  if (!(run > 0)) return {planned_average};
   TableBits given;
   double keys = 0;
   for (const SortedRun& of : runs) keys += of.keys;
   given.share = std::min(run / keys, 1.0);
-  given.bits_per_key = BitsAtPrice(curve, Weighted(table.Origin(), {1, run}),
-                                   PriceOfBits(curve, runs, average));
+  const int origin = plan.InLastRun(table.level) ? kBottommost : table.Origin();
+  given.bits_per_key = BitsAtPrice(curve, Weighted(origin, {1, run}),
+                                   PriceOfBits(curve, runs, planned_average));
 
   // 3. Limit what is more than the average by the filters on disk.
   if (goal_ == BitsGoal::kAverage && given.bits_per_key > average_) {

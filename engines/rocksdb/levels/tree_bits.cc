@@ -42,11 +42,14 @@ void FileSums::Add(const FileSums& other) {
 
 void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
   File& known = files_[file];
-  const double tree_keys = std::max(keys_, static_cast<double>(facts.keys));
   Count(file, known, false);
   known.facts = facts;
-  known.facts.tree_keys = tree_keys;
   Count(file, known, true);
+}
+
+void TreeBits::LearnNew(uint64_t file, TableFacts facts) {
+  facts.tree_keys = std::max(keys_, static_cast<double>(facts.keys));
+  Learn(file, facts);
 }
 
 TreeBits::File TreeBits::Find(uint64_t file) const {
@@ -162,7 +165,7 @@ double TreeBits::KeysToCome(const NewTable& table) const {
   for (const auto& [group, sums] : groups_) {
     if (group.first >= last) run.Add(sums);
   }
-  // After a start tables are learned one by one: the others say nothing.
+  // Tables that were there before the start say nothing.
   if (!(run.dated_keys > 0)) return 0;
   const double keys_when_written = run.tree_keys / run.dated_keys;
   const double growth = keys_ / keys_when_written;

@@ -33,27 +33,29 @@ using RunUse = std::map<int, double>;
 // where all lookups hit (docs/measurements.md).
 inline constexpr double kNeededUse = 0.001;
 
-// Filters on disk may exceed the average that is planned by this part of it.
-// Upper levels need it where RocksDB moved tables into the last run without
+// Filters on disk may exceed the average that is planned by this part of it,
+// which is what users are promised (docs/levels.md): with more of it lookups
+// would have fewer false positives, for memory that nobody has asked for. Upper
+// levels need it where RocksDB moved tables into the last run without
 // writing them anew. With 0 lookups have 1.14 times as many false positives;
 // without a limit sequential loads have 13 bits per key instead of 10
 // (docs/measurements.md).
 inline constexpr double kMostExcess = 0.03;
 
-// The origin of a table is the level that it was written for (0 for flushes),
-// or one of these. A table is bottommost if there was no older data of its key
-// range below it.
+// The origin of a table is the level that it was written for, or one of these.
+// A table is bottommost if there was no older data of its key range below it.
 inline constexpr int kUnknownOrigin = -1;
 inline constexpr int kBottommost = 1 << 20;
 
-// Returns "flush", "level 5" or "last run".
+// Returns "level 5", "flush" for level 0, whose tables nearly all are flushes,
+// or "last run" for bottommost tables.
 std::string NameOfOrigin(int origin);
 
 struct TableFacts {
   uint64_t keys = 0;  // in the filter, or in the table if it has no filter
   double filter_bits = -1;  // size of the whole filter; negative if unknown
   int origin = kUnknownOrigin;
-  // Keys of the whole tree when the table was written; 0 if unknown.
+  // Keys of the whole tree when the table was written; 0 if that was not seen.
   double tree_keys = 0;
 };
 
@@ -153,6 +155,8 @@ class TreeBits {
 
   // Sets the facts of a table, which counts once it is in the tree.
   void Learn(uint64_t file, const TableFacts& facts);
+  // Learns a table that was written just now, into the tree as it is.
+  void LearnNew(uint64_t file, TableFacts facts);
   // Returns a new File if it is unknown.
   File Find(uint64_t file) const;
   void Forget(uint64_t file);
@@ -174,12 +178,15 @@ class TreeBits {
   // Sets by what shares of lookups runs are weighted, and the least bits per
   // key of a run as long as `use` is not empty.
   void SetUse(const RunUse& use, double min_bits);
+  // Sets the option from which the average follows. REQUIRES: called before
+  // PlannedRuns() and BitsFor().
+  void SetGoal(BitsGoal goal) { goal_ = goal; }
   // Returns how many filters of each origin a lookup of an absent key queries.
   std::map<int, double> FiltersPerLookup() const;
 
-  // Sets the average bits per key that is planned for, and what limits it.
-  // REQUIRES: called before BitsFor().
-  void SetAverage(double bits_per_key, BitsGoal goal);
+  // Sets the average bits per key that is planned for. REQUIRES: called before
+  // BitsFor(), and before PlannedRuns() unless the goal is a rate.
+  void SetAverage(double bits_per_key) { average_ = bits_per_key; }
   // Returns the bits of a table; the average as long as nothing is known.
   TableBits BitsFor(const NewTable& table, const RateCurve& curve) const;
   // Returns the most bits per key that a table may have while `free` bits are
@@ -195,9 +202,10 @@ class TreeBits {
   double AverageBits() const;
 
   // Returns the runs from the top of the tree, without some files. Of level 0
-  // only the newest kMostFilesOfLevel0 files are returned: RocksDB stops writes
-  // at 36 files by default, and the time of a call must not depend on a
-  // database that never compacts.
+  // only the newest kMostFilesOfLevel0 files are returned, because the time of
+  // a call must not depend on a database that never compacts. RocksDB stops
+  // writes at 36 files by default; databases that allow some more are shown
+  // whole.
   std::vector<TreeRun> Runs(const std::vector<uint64_t>& without = {}) const;
   static constexpr size_t kMostFilesOfLevel0 = 100;
 
@@ -213,9 +221,9 @@ class TreeBits {
   double keys() const { return keys_; }
   // Returns the keys that are expected to come until the last run is written
   // again: the tree grows by the factor by which it has grown since the tables
-  // of that run were written, on average over their keys. None are expected
-  // where an operator rewrites the last run, nor for smaller runs of universal
-  // compaction, which are written again before it.
+  // of that run were written, on average over their keys. None are expected for
+  // manual compactions, nor for smaller runs of universal compaction, which are
+  // written again before the last run.
   double KeysToCome(const NewTable& table) const;
   // Returns the moving average of the keys of a flush; at least 1.
   double flush_keys() const {
@@ -229,12 +237,12 @@ class TreeBits {
   double UseOf(int origin) const;
   // Returns whether lookups need the filters of the runs of this origin.
   bool IsNeeded(int origin) const;
-  // Returns the least bits per key of a run, which one that lookups do not need
-  // gets.
+  // Returns the least bits per key that the optimiser may give a run.
   double LeastBits() const;
   // Returns the levels as they are.
   std::map<int, LevelRuns> Levels() const;
-  // Plans the full tree as of the end of the table's compaction.
+  // Plans the full tree for a table of a compaction: its level has at least the
+  // keys that the compaction reads.
   FullTree PlanWith(const NewTable& table) const;
   SortedRun Weighted(int origin, const LevelRuns& runs) const;
   std::vector<SortedRun> RunsOf(const FullTree& tree) const;

@@ -331,6 +331,16 @@ void CountWritten(const rocksdb::TableFileCreationInfo& info, uint64_t file,
       (job == trees->jobs.end() || job->second.silent);
 }
 
+// Forgets the CompactFiles whose last table is deleted: it has failed, so its
+// tables replace nothing, or it has ended long ago. REQUIRES: trees->mutex is
+// held.
+void ForgetFailedJob(uint64_t deleted, DatabaseTrees* trees) {
+  for (auto job = trees->jobs.begin(); job != trees->jobs.end();) {
+    const bool ended = job->second.silent && job->second.last_output == deleted;
+    job = ended ? trees->jobs.erase(job) : std::next(job);
+  }
+}
+
 // Nothing throws: if memory runs out, an event is lost, and the trees differ
 // from RocksDB's until they are read again.
 class TreeListener final : public rocksdb::EventListener {
@@ -406,7 +416,7 @@ class TreeListener final : public rocksdb::EventListener {
         const std::lock_guard<std::mutex> lock(trees->mutex);
         FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
         if (family != nullptr && file != 0) {
-          family->tree.Learn(file, FactsOf(info.table_properties));
+          family->tree.LearnNew(file, FactsOf(info.table_properties));
         }
         // The event does not say to which level the file was added.
         trees->changed_silently = true;
@@ -434,12 +444,11 @@ class TreeListener final : public rocksdb::EventListener {
       const auto written = trees->origins.extract(info.file_path);
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
       if (family == nullptr || !info.status.ok()) return;
-      const int known = family->tree.Find(file).facts.origin;
       // Another listener of the database was first.
-      if (!written && known != kUnknownOrigin) return;
+      if (family->tree.Find(file).facts.keys > 0) return;
       const TableFacts facts = FactsOf(
           info.table_properties, written ? written.mapped() : kUnknownOrigin);
-      family->tree.Learn(file, facts);
+      family->tree.LearnNew(file, facts);
       CountWritten(info, file, facts, trees.get());
       if (info.reason == rocksdb::TableFileCreationReason::kFlush) {
         family->tree.Flushed(facts.keys);
@@ -454,10 +463,7 @@ class TreeListener final : public rocksdb::EventListener {
       const uint64_t file = FileNumber(info.file_path);
       const std::lock_guard<std::mutex> lock(trees->mutex);
       trees->origins.erase(info.file_path);
-      for (auto& [id, job] : trees->jobs) {
-        // CompactFiles has failed, so its table replaces nothing.
-        if (job.silent && job.last_output == file) job.read = {};
-      }
+      ForgetFailedJob(file, trees.get());
       for (auto& [name, family] : trees->families) {
         if (family.tree.Find(file).level >= 0) {
           trees->changed_silently = true;
