@@ -999,6 +999,26 @@ TEST(RangesStatisticsTest, MovesFromTheEndLookFromTheFrontOnce) {
   EXPECT_EQ(seeks_of_a_move(), 2u);
 }
 
+// A tailing iterator sees what is written after it was made.
+TEST(RangesStatisticsTest, AScanThatFindsAKeyLaterIsNotEmpty) {
+  RangesDb db;
+  db.Load(0, 100);
+  ReadOptions read;
+  read.tailing = true;
+  auto scan = db.Scan(Key(11), Key(12), read);
+  scan->SeekToFirst();
+  EXPECT_FALSE(scan->Valid());
+  db.Put(Key(11));
+  scan->SeekToFirst();
+  EXPECT_TRUE(scan->Valid());
+  scan.reset();
+  EXPECT_EQ(db.counted.Since().empty_scans, 0u);
+  scan = db.Scan(Key(13), Key(14), read);
+  scan->SeekToFirst();
+  scan.reset();
+  EXPECT_EQ(db.counted.Since().empty_scans, 1u);
+}
+
 RocksDBRangeStatistics Numbered() {
   RocksDBRangeStatistics numbers;
   numbers.scans = 100;

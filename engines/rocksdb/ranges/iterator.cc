@@ -251,14 +251,14 @@ class ScanIterator final : public rocksdb::Iterator {
   }
 
   void SeekToLast() override {
-    if (!MayHaveKeys()) return;
+    if (!LookFromFront()) return;
     backward_ = true;
     inner_->SeekToLast();
     NoteSeek(/*from_front=*/false);
   }
 
   void SeekForPrev(const Slice& target) override {
-    if (!MayHaveKeys()) return;
+    if (!LookFromFront()) return;
     backward_ = true;
     inner_->SeekForPrev(target);
     NoteSeek(/*from_front=*/false);
@@ -277,8 +277,10 @@ class ScanIterator final : public rocksdb::Iterator {
 #endif
 
  private:
-  // Leaves the iterator without a position if there is no key.
-  bool MayHaveKeys() {
+  // Seeks to the front, unless this scan does not need it or has found a key
+  // before. Returns false, and the iterator has no position, if the range is
+  // known to hold no key.
+  bool LookFromFront() {
     if (!looks_from_front_ || found_) return true;
     SeekToFirst();
     // If there is an error, such as with kBlockCacheTier, nothing is known.
@@ -290,13 +292,17 @@ class ScanIterator final : public rocksdb::Iterator {
     if (inner_->Valid()) {
       found_ = true;
     } else if (from_front && inner_->status().ok()) {
-      known_empty_ = !found_;
+      front_was_empty_ = true;
     }
   }
 
+  // Returns whether the range is known to hold no key. A tailing iterator can
+  // find one that was written after a seek to the front found none.
+  bool IsKnownEmpty() const { return front_was_empty_ && !found_; }
+
   Status Refreshed(Status status) {
     found_ = false;
-    known_empty_ = false;
+    front_was_empty_ = false;
     return status;
   }
 
@@ -349,19 +355,20 @@ class ScanIterator final : public rocksdb::Iterator {
   }
 
   void Report() {
+    const bool is_empty = IsKnownEmpty();
     RangeCounters& counters = state_->counters;
     Add(&counters.scans, 1);
-    Add(&counters.empty_scans, known_empty_ ? 1 : 0);
+    Add(&counters.empty_scans, is_empty ? 1 : 0);
     Add(&counters.tables, counts_.tables);
     Add(&counters.tables_rejected, counts_.rejected);
-    if (known_empty_) Add(&counters.tables_passed_for_nothing, counts_.passed);
+    if (is_empty) Add(&counters.tables_passed_for_nothing, counts_.passed);
     Add(&counters.tables_without_cut, counts_.without_cut);
     Add(&counters.tables_without_filter, counts_.without_filter);
     if (!state_->options.learning || !asked_upper_.has_value() ||
         asked_lower_ >= *asked_upper_) {
       return;
     }
-    state_->samples.Note(known_empty_ && counts_.passed > 0
+    state_->samples.Note(is_empty && counts_.passed > 0
                              ? ScanSamples::Kind::kPassedForNothing
                              : ScanSamples::Kind::kOther,
                          asked_lower_, *asked_upper_);
@@ -380,10 +387,10 @@ class ScanIterator final : public rocksdb::Iterator {
   std::unique_ptr<rocksdb::Iterator> inner_;
   // True if moves from the end first look for keys from the front.
   bool looks_from_front_;
-  bool backward_ = false;     // the last move
-  bool positioned_ = false;   // by some seek
-  bool found_ = false;        // some seek found a key
-  bool known_empty_ = false;  // a seek to the front found none
+  bool backward_ = false;         // the last move
+  bool positioned_ = false;       // by some seek
+  bool found_ = false;            // some seek found a key
+  bool front_was_empty_ = false;  // some seek to the front found none
   ScanCounts counts_;
 };
 
