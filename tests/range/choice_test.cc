@@ -55,6 +55,36 @@ TEST(RangeChoice, TheExampleOfTheDesign) {
             "bytes)");
 }
 
+// Seven bytes reject scans of both kinds of groups, but are expensive, as most
+// keys are of a third kind; a delimiter rejects one kind and is cheap. So the
+// cut at seven bytes is added first and then loses its bits to the delimiters.
+// If the other keys buy bits for it again, it is not one that samples chose.
+TEST(RangeChoice, LearnedCutsAreThoseThatSamplesBoughtBitsFor) {
+  Random random(1);
+  KeySet keys;
+  for (int i = 0; i < 10'000; ++i) {
+    keys.insert("z" + FromBytes(&random, 7, "abcdefghij"));
+  }
+  Samples samples;
+  for (int i = 0; i < 200; ++i) {
+    // Four of them are shorter, so the places of the delimiters vary.
+    const std::string number = std::to_string((i < 4 ? 10'000 : 100'000) + i);
+    for (const std::string& group : {"x" + number + "/", "y" + number + "~"}) {
+      if (i % 2 == 0) {
+        keys.insert(group + "1");
+      } else {
+        samples.push_back({group, NextPrefix(group)});
+      }
+    }
+  }
+  EXPECT_EQ(CutsOf(keys, samples),
+            "learned prefixes: '~'x1 (193 bytes), '/'x1 (129 bytes), 49b (5972 "
+            "bytes), 41b (3934 bytes)");
+  using internal::range::Cut;
+  EXPECT_EQ(internal::range::Filter(FilterOf(keys, 8, samples)).LearnedCuts(),
+            std::vector<Cut>({{1, '~', 0}, {1, '/', 0}}));
+}
+
 // A delimiter is tried once two samples have it at different places.
 TEST(RangeChoice, DelimitersWhosePlaceVaries) {
   const auto delimiters = [](const std::string& group,

@@ -129,8 +129,16 @@ double Chooser::Spend(size_t first, size_t last, double bytes) {
     patterns.Add(candidates_[added]);
     set_.push_back(added);
   }
-  bits_ = std::move(division.bits);
   passing_ = division.passing;
+  // A cut that was added early can have lost its bits to later ones.
+  std::vector<size_t> set;
+  bits_.clear();
+  for (size_t i = 0; i < set_.size(); ++i) {
+    if (division.bits[i] == 0) continue;
+    set.push_back(set_[i]);
+    bits_.push_back(division.bits[i]);
+  }
+  set_ = std::move(set);
   return division.bytes_left;
 }
 
