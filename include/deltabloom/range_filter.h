@@ -70,8 +70,9 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   void AddKey(std::string_view key) noexcept;
 
   // Returns the most temporary memory that Finish would need now, in bytes,
-  // without the filter: 26 bytes per key, and each key without the bytes that
-  // it shares with the one before.
+  // without the filter: 26 bytes per key; each key without the bytes that it
+  // shares with the one before; and the samples, each with the two keys around
+  // it if it holds none. Of a key only the first 1,024 bytes are kept.
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty. Returns false and

@@ -67,6 +67,8 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
   // table that needs more gets no filter. 0: no limit. A key takes some 26
   // bytes and those that it does not share with the key before. The latter are
   // kept in steps of 64 KiB, so with a smaller limit no table gets a filter.
+  // The samples of scans count as well, which are up to 2,048: with keys and
+  // bounds of 60 bytes they take up to 1 MB.
   uint64_t max_build_bytes = 0;
 
   // "none", or a key transform (key_transform.h) that maps the order of the

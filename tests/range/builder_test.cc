@@ -17,10 +17,12 @@
 #include "tests/range/subject.h"
 #include "tests/util/replaced_new.h"
 #include "util/hash64.h"
+#include "util/range/bytes.h"
 #include "util/range/cut.h"
 #include "util/range/cut_text.h"
 #include "util/range/filter.h"
 #include "util/range/filter_builder.h"
+#include "util/range/key_store.h"
 #include "util/range/numbers_writer.h"
 
 namespace deltabloom::test {
@@ -121,6 +123,40 @@ TEST(RangeBuilder, WorkedExample) {
   EXPECT_EQ(bytes, expected) << testing::PrintToString(bytes);
   EXPECT_EQ(Filter(bytes).Describe(),
             "numbers of 8 bytes, 2 codes of 3, unit 2^0");
+}
+
+// A scan that the keys suggest may reach beyond the first and the last key.
+// Readers ask for no number there.
+TEST(RangeBuilder, NumbersBesideAllKeysDoNotPass) {
+  // Neither has the number of the smallest or largest possible key.
+  constexpr uint64_t kFirst = 0x4080000000000000;
+  constexpr uint64_t kLast = 0xc080000000000000;
+  internal::range::KeyStore keys;
+  keys.Add(BigEndian(kFirst), 0);
+  for (const std::string& key : Integers(2000)) {
+    if (BigEndian(kFirst) < key && key < BigEndian(kLast)) {
+      keys.Add(key, internal::range::CommonPrefix(key, keys.Last()));
+    }
+  }
+  keys.Add(BigEndian(kLast), 0);
+  const internal::range::NumbersPlan plan =
+      PlanNumbers(keys, 1500, uint64_t{1} << 48);
+  ASSERT_TRUE(plan.Fits());
+  ASSERT_GT(plan.unit, 0u);
+  const auto passing = [&](uint64_t lower, uint64_t upper) {
+    const std::string far(8, '\0');
+    return NumbersPassing(
+        keys, plan, {{BigEndian(lower), BigEndian(upper), far, far, 1}}, 0, 1);
+  };
+  const uint64_t length = uint64_t{3} << plan.unit;
+  EXPECT_GT(passing(kFirst, kFirst + length), 0.001);
+  EXPECT_LT(passing(kFirst, kFirst + length), 0.01);
+  EXPECT_EQ(passing(kFirst - length, kFirst + length),
+            passing(kFirst, kFirst + length));
+  EXPECT_EQ(passing(kLast - length, kLast + 100 * length),
+            passing(kLast - length, kLast + 1));
+  EXPECT_EQ(passing(kFirst - length, kFirst), 0);
+  EXPECT_EQ(passing(kLast + 1, kLast + length), 0);
 }
 
 TEST(RangeBuilder, OneKeyIsANumber) {
@@ -336,6 +372,20 @@ TEST(RangeBuilder, CutsGetAllBitsThatFit) {
   }
 }
 
+// The keys around a sample are kept as far as cuts reach.
+TEST(RangeBuilder, SamplesBetweenLongKeysTakeLittleMemory) {
+  const std::string end(1'000'000, 'x');
+  const size_t before = LiveBytes();
+  FilterBuilder builder(10);
+  for (int i = 100; i < 200; ++i) {
+    builder.AddSample("b" + std::to_string(i), "b" + std::to_string(i + 1));
+  }
+  builder.AddKey("a" + end);
+  builder.AddKey("c" + end);
+  // Twice the last key, and 100 times no more than 2,500 bytes.
+  EXPECT_LT(LiveBytes() - before, 2'300'000u);
+}
+
 TEST(RangeBuilder, MemoryIsWhatItSays) {
   const auto check = [](const std::vector<std::string>& keys, double bits,
                         std::vector<internal::range::Cut> cuts,
@@ -348,7 +398,7 @@ TEST(RangeBuilder, MemoryIsWhatItSays) {
     builder.SetCuts(std::move(cuts));
     for (size_t i = 0; i < samples; ++i) {
       const std::string& key = keys[i * keys.size() / samples];
-      builder.AddSample(key + '\1', key + '\2');
+      builder.AddSample(key.substr(0, 1000) + '\1', key.substr(0, 1000) + '\2');
     }
     for (const std::string& key : keys) builder.AddKey(key);
     const uint64_t said = builder.EstimatedBuildBytes();
@@ -362,6 +412,12 @@ TEST(RangeBuilder, MemoryIsWhatItSays) {
     check(keys, 10, {});
     check(keys, 10, {}, 256);
   }
+  // Samples between keys of which each is longer than a cut.
+  std::vector<std::string> long_keys;
+  for (const std::string& key : Integers(3000)) {
+    long_keys.push_back(key + std::string(2000, 'x'));
+  }
+  check(long_keys, 10, {}, 2048);
   // Five cuts that distinguish all keys.
   std::vector<internal::range::Cut> cuts;
   ASSERT_TRUE(internal::range::ParseCuts("64b,65b,66b,67b,68b", &cuts));

@@ -163,27 +163,24 @@ std::vector<ChosenCut> Chooser::Chosen() const {
 }  // namespace
 
 Choice ChooseCuts(const KeyStore& keys, uint64_t bytes,
-                  const std::vector<Sample>& looked_up,
-                  const std::vector<Sample>& suggested) {
+                  const std::vector<Sample>& samples, size_t looked_up) {
   const size_t header = BytesBeforeCuts(keys);
   if (bytes < header) return {};
-  std::vector<Sample> all = looked_up;
-  all.insert(all.end(), suggested.begin(), suggested.end());
   std::vector<double> weights;
-  for (const Sample& sample : all) weights.push_back(sample.weight);
+  for (const Sample& sample : samples) weights.push_back(sample.weight);
 
   auto bytes_left = static_cast<double>(bytes - header);
   const double bits_per_key = 8 * bytes_left / static_cast<double>(keys.size());
   const double enough = std::exp2(-(bits_per_key + kBitsBeyond));
-  Chooser chooser(FindCandidates(keys, all), std::move(weights), enough);
+  Chooser chooser(FindCandidates(keys, samples), std::move(weights), enough);
   Choice choice;
-  if (!looked_up.empty()) {
+  if (looked_up > 0) {
     const double share = (1 - kShareOfKeys) * bytes_left;
-    bytes_left -= share - chooser.Spend(0, looked_up.size(), share);
+    bytes_left -= share - chooser.Spend(0, looked_up, share);
     choice.looked_up_passing = chooser.passing();
     choice.learned = chooser.Chosen().size();
   }
-  chooser.Spend(looked_up.size(), all.size(), bytes_left);
+  chooser.Spend(looked_up, samples.size(), bytes_left);
   choice.suggested_passing = chooser.passing();
   choice.cuts = chooser.Chosen();
   return choice;

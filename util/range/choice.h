@@ -25,11 +25,10 @@ struct Choice {
 };
 
 // Chooses cuts for a body of no more than `bytes`, by samples of ranges that
-// were looked up, if there are any, and by those that the keys suggest. The
-// same arguments give the same choice.
+// were looked up, which are the first `looked_up` ones, and by those that the
+// keys suggest, the others. The same arguments give the same choice.
 Choice ChooseCuts(const KeyStore& keys, uint64_t bytes,
-                  const std::vector<Sample>& looked_up,
-                  const std::vector<Sample>& suggested);
+                  const std::vector<Sample>& samples, size_t looked_up);
 
 // Divides a body of no more than `bytes` among the given cuts. One that the
 // bytes do not reach is left out.

@@ -77,7 +77,7 @@ void FilterBuilder::Clear() {
 size_t FilterBuilder::EstimatedBuildBytes() const {
   // Prefixes take more than numbers, which keys may turn out to be.
   static_assert(kPrefixesBytesPerKey > kNumbersBytesPerKey);
-  return keys_.MemorySize() +
+  return keys_.MemorySize() + looked_up_.MemorySize() +
          static_cast<size_t>(kPrefixesBytesPerKey * keys_.size());
 }
 
@@ -95,18 +95,19 @@ bool FilterBuilder::AppendBody(uint64_t bytes, std::string* filter) {
       return AppendNumbers(std::move(numbers), filter);
     }
   }
-  std::vector<Sample> looked_up = looked_up_.Get();
-  const bool learned = !looked_up.empty();
-  if (!learned) looked_up = SuggestSamplesAt(keys_, learned_cuts_);
-  const std::vector<Sample> suggested = SuggestSamples(keys_);
-  Choice choice = ChooseCuts(keys_, bytes, looked_up, suggested);
+  std::vector<Sample> samples = looked_up_.Get();
+  const bool learned = !samples.empty();
+  if (!learned) samples = SuggestSamplesAt(keys_, learned_cuts_);
+  const size_t looked_up = samples.size();
+  AppendSuggestedSamples(keys_, &samples);
+  Choice choice = ChooseCuts(keys_, bytes, samples, looked_up);
   if (!learned) choice.learned = 0;
   // Numbers are taken where they let no more of either samples pass: their
   // lookups are faster than those of prefixes.
   const auto numbers_are_no_worse = [&] {
-    return NumbersPassing(keys_, numbers, looked_up) <=
+    return NumbersPassing(keys_, numbers, samples, 0, looked_up) <=
                choice.looked_up_passing &&
-           NumbersPassing(keys_, numbers, suggested) <=
+           NumbersPassing(keys_, numbers, samples, looked_up, samples.size()) <=
                choice.suggested_passing;
   };
   if (numbers.Fits() && (choice.cuts.empty() || numbers_are_no_worse())) {

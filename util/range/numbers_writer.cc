@@ -23,20 +23,12 @@ namespace {
 
 // --- Numbers of keys --------------------------------------------------------
 
-// Returns the place behind the last byte that is not the same in all keys.
-size_t EndOfDifferences(const KeyStore& keys) {
-  size_t end = keys.Width();
-  while (end > 0 && keys.Least()[end - 1] == keys.Most()[end - 1]) --end;
-  return end;
-}
-
 std::vector<uint64_t> NumbersOf(const KeyStore& keys) {
   std::vector<uint64_t> numbers;
   numbers.reserve(keys.size());
-  // At [i] the number of the key's first i bytes. Those of the bytes that a key
-  // shares with the one before stay. Of a long key the end is not kept, which
-  // is the same in all keys.
-  std::vector<uint64_t> number_of(EndOfDifferences(keys) + 1);
+  // At [i] the number of the key's first i bytes. A key has those of the bytes
+  // that it shares with the key before.
+  std::vector<uint64_t> number_of(keys.Width() + 1);
   for (KeyStore::Cursor cursor(keys); cursor.Next();) {
     const unsigned char* const key = BytesOf(cursor.key());
     for (size_t i = cursor.shared(); i + 1 < number_of.size(); ++i) {
@@ -134,8 +126,8 @@ void ReduceToCodes(const NumbersPlan& plan, std::vector<uint64_t>* numbers) {
 }  // namespace
 
 bool AreNumbers(const KeyStore& keys) {
-  return keys.OneWidth() && EndOfDifferences(keys) <= kMaxCutBytes &&
-         keys.DigitsOfKeys().Fit();
+  static_assert(KeyStore::kMaxWidth <= kMaxCutBytes);  // keys are kept whole
+  return keys.OneWidth() && keys.DigitsOfKeys().Fit();
 }
 
 NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
@@ -165,29 +157,39 @@ NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
 }
 
 double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
-                      const std::vector<Sample>& samples) {
+                      const std::vector<Sample>& samples, size_t first,
+                      size_t last) {
   const Digits digits = keys.DigitsOfKeys();
   const auto number_of = [&](std::string_view bound) {
     uint64_t number;
     return digits.CountBelow(bound, &number) ? number : ~uint64_t{0};
   };
+  const uint64_t last_number = plan.base + plan.span;
+  // REQUIRES: number >= plan.base.
   const auto unit_of = [&](uint64_t number) {
     return (number - plan.base) >> plan.unit;
+  };
+  const auto is_in_unit = [&](uint64_t number, uint64_t unit) {
+    return number >= plan.base && unit_of(number) == unit;
   };
   const double keys_per_code =
       plan.IsExact() ? 0
                      : static_cast<double>(keys.size()) /
                            static_cast<double>(plan.shape.Universe());
   double passing = 0;
-  for (const Sample& sample : samples) {
+  for (size_t i = first; i < last; ++i) {
+    const Sample& sample = samples[i];
     const uint64_t lower = number_of(sample.lower);
     const uint64_t upper = number_of(sample.upper);
-    if (lower >= upper) continue;
-    const uint64_t first = unit_of(lower), last = unit_of(upper - 1);
+    // Readers reject what lies beside all keys: a scan that the keys suggest
+    // may begin before the first one or end behind the last one.
+    if (lower >= upper || upper <= plan.base || lower > last_number) continue;
+    const uint64_t first_unit = unit_of(std::max(lower, plan.base));
+    const uint64_t last_unit = unit_of(std::min(upper - 1, last_number));
     const bool shares_unit_with_key =
-        unit_of(number_of(sample.before)) == first ||
-        unit_of(number_of(sample.after)) == last;
-    const double units = static_cast<double>(last - first + 1);
+        is_in_unit(number_of(sample.before), first_unit) ||
+        is_in_unit(number_of(sample.after), last_unit);
+    const double units = static_cast<double>(last_unit - first_unit + 1);
     const double rate =
         shares_unit_with_key ? 1 : std::min(1.0, units * keys_per_code);
     passing += sample.weight * rate;

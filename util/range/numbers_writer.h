@@ -1,6 +1,7 @@
 // Planning and writing range filters of the shape "numbers".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,10 +40,11 @@ struct NumbersPlan {
 NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
                         uint64_t range_length);
 
-// Returns how much weight of the samples is likely to pass a filter of this
-// plan. REQUIRES: plan.Fits().
+// Returns how much weight of the samples [first, last) is likely to pass a
+// filter of this plan. REQUIRES: plan.Fits().
 double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
-                      const std::vector<Sample>& samples);
+                      const std::vector<Sample>& samples, size_t first,
+                      size_t last);
 
 // REQUIRES: plan.Fits().
 void AppendNumbers(const KeyStore& keys, NumbersPlan plan, std::string* dst);

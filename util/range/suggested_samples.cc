@@ -68,21 +68,20 @@ Sample RangeBehind(const SampledKey& sampled, unsigned halvings,
 
 }  // namespace
 
-std::vector<Sample> SuggestSamples(const KeyStore& keys) {
+void AppendSuggestedSamples(const KeyStore& keys,
+                            std::vector<Sample>* samples) {
   const PrefixCounts prefixes = CountPrefixes(keys);
-  std::vector<Sample> samples;
   for (const SampledKey& sampled : SampleKeys(keys)) {
     for (const size_t end : EndsOfComponents(sampled, prefixes)) {
-      AppendPrefixScan(sampled, end, &samples);
+      AppendPrefixScan(sampled, end, samples);
     }
     if (sampled.next.empty()) continue;
     for (const unsigned halvings : kGapHalvings) {
       Sample range =
           RangeBehind(sampled, halvings, 1.0 / std::size(kGapHalvings));
-      if (range.lower < range.upper) samples.push_back(std::move(range));
+      if (range.lower < range.upper) samples->push_back(std::move(range));
     }
   }
-  return samples;
 }
 
 std::vector<Sample> SuggestSamplesAt(const KeyStore& keys,

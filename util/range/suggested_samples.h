@@ -13,9 +13,9 @@
 
 namespace deltabloom::internal::range {
 
-// Returns the scans that the keys suggest: of their groups, and of ranges
+// Appends the scans that the keys suggest: of their groups, and of ranges
 // between neighbouring keys.
-std::vector<Sample> SuggestSamples(const KeyStore& keys);
+void AppendSuggestedSamples(const KeyStore& keys, std::vector<Sample>* samples);
 
 // Returns scans of the prefixes that some keys have at these cuts, without
 // those cuts that are not for keys like most of these.
