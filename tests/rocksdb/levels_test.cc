@@ -70,7 +70,7 @@ TEST(LevelsTest, ReadBackAsJsonAndInTheLog) {
   EXPECT_EQ(family.at("allocation"), "levels");
   EXPECT_EQ(family.at("layout"), "compact");
   const MeasuredTree tree = db.Measured();
-  EXPECT_EQ(family.at("bits_per_key").at("asked"), 10);
+  EXPECT_EQ(family.at("bits_per_key").at("planned"), 10);
   EXPECT_NEAR(family.at("bits_per_key").at("on_disk"), tree.bits, 0.5);
   const auto& rates = family.at("false_positives_per_lookup");
   // It counts each run with its average bits, the measure each file with its.
@@ -81,9 +81,9 @@ TEST(LevelsTest, ReadBackAsJsonAndInTheLog) {
   for (const auto& write : family.at("writes")) {
     written[write.at("as")] = write.at("bits_per_key");
   }
-  EXPECT_NEAR(written.at("last run"), 10.5, 1.5);
-  EXPECT_GE(written.at("flush"), 10);
-  EXPECT_CONTAINS(db.Log(), " last ");
+  EXPECT_NEAR(written.at("bottommost"), 10.5, 1.5);
+  EXPECT_GE(written.at("level 0"), 10);
+  EXPECT_CONTAINS(db.Log(), ", bottommost ");
   const int lines = CountIn(
       db.Log(), "[deltabloom] levels of column family default: bits per key");
   EXPECT_GE(lines, 1);
@@ -230,7 +230,7 @@ TEST(LevelsTest, EachColumnFamilyHasItsTree) {
   EXPECT_CONTAINS(json, "\"name\":\"uniform\",\"allocation\":null");
   EXPECT_CONTAINS(json,
                   "\"name\":\"other\",\"allocation\":\"levels\",\"layout\":"
-                  "\"local\",\"bits_per_key\":{\"asked\":16");
+                  "\"local\",\"bits_per_key\":{\"planned\":16");
   // A column family that is dropped is forgotten in time.
   ASSERT_OK(db->DropColumnFamily(handles[2]));
   for (ColumnFamilyHandle* handle : handles) db.CloseFamily(handle);
@@ -645,11 +645,11 @@ TEST(UseTest, BitsFollowTheLookups) {
   const MeasuredTree hits = rewritten();
   EXPECT_NEAR(hits.payload_bits, 4, 0.7) << hits.text;
   EXPECT_CONTAINS(RocksDBFilterLevelsJson(),
-                  "\"lookups_of_absent_keys\":{\"flush\":");
+                  "\"lookups_of_absent_keys\":{\"level 0\":");
   EXPECT_CONTAINS(RocksDBFilterLevelsJson(), "\"without_use\":");
   EXPECT_CONTAINS(RocksDBFilterLevelsPrometheus(),
-                  "written_as=\"last run\"} 0.000001\n");
-  EXPECT_CONTAINS(db.Log(), "; lookups of absent keys: flush ");
+                  "written_as=\"bottommost\"} 0.000001\n");
+  EXPECT_CONTAINS(db.Log(), "; lookups of absent keys: level 0 ");
   get(kKeys);
   const MeasuredTree misses = rewritten();
   EXPECT_NEAR(misses.bits, 10, 0.5) << misses.text;

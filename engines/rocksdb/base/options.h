@@ -29,8 +29,8 @@ struct PolicyOptions : RocksDBFilterOptions {
     return transform == nullptr && key_transform != kNoTransform;
   }
 
-  // True if bits_per_key was set by a text, or by Set() to another value than the
-  // default.
+  // True if bits_per_key was set by a text, or by Set() to another value than
+  // the default.
   bool bits_given = false;
   // That of key_transform, which then is NAME@VERSION; null for "none" and for
   // one that is not registered.

@@ -69,15 +69,15 @@ uint32_t MillibitsOf(double bits_per_key) {
 }
 
 // Returns a line for the LOG if the bits of a level have changed much since the
-// last line, else nothing: "... L0 22.1 L5 13.2 last 9.6; ...".
+// last line, else nothing: "... level 0 22.1, level 5
+// 13.2, bottommost 9.6; ...".
 std::string LogChange(const std::string& name, FamilyTree* family) {
   std::string text;
   bool changed = false;
   for (const auto& [origin, last] : family->given) {
     changed |= std::fabs(last.logged - last.bits_per_key) > kLoggedChange;
-    text +=
-        origin == kBottommost ? " last " : " L" + std::to_string(origin) + " ";
-    text += NumberText(last.bits_per_key, 1);
+    text += (text.empty() ? " " : ", ") + NameOfOrigin(origin) + " " +
+            NumberText(last.bits_per_key, 1);
   }
   if (!changed) return {};
   for (auto& [origin, last] : family->given) last.logged = last.bits_per_key;
@@ -88,7 +88,7 @@ std::string LogChange(const std::string& name, FamilyTree* family) {
   }
   return "[deltabloom] levels of column family " + name +
          ": bits per key by the level written to:" + text + "; " +
-         NumberText(family->target, 2) + " bits per key set, " +
+         NumberText(family->target, 2) + " bits per key planned, " +
          NumberText(family->tree.AverageBits(), 2) + " on disk" + use;
 }
 

@@ -46,7 +46,7 @@ void WriteFamily(const std::string& name, const FamilyTree& family,
     const double average = family.tree.AverageBits();
     json->String("levels").Key("layout").String(LayoutName(family.layout));
     json->Key("bits_per_key").BeginObject();
-    json->Key("asked").Number(family.target, 6);
+    json->Key("planned").Number(family.target, 6);
     json->Key("on_disk").Number(average, 6).EndObject();
     json->Key("false_positives_per_lookup").BeginObject();
     json->Key("expected").Number(expected, 4);

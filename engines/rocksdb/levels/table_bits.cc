@@ -14,9 +14,9 @@
 namespace deltabloom::internal {
 namespace {
 
-// Takes the place of kMostExcess where whole runs are written; it is promised to
-// users as that is. With 0.03 instead lookups have 1.20 times as many false positives
-// (docs/measurements.md).
+// Takes the place of kMostExcess where whole runs are written; it is promised
+// to users as that is. With 0.03 instead lookups have 1.20 times as many false
+// positives (docs/measurements.md).
 constexpr double kMostExcessOfRuns = 0.05;
 
 // The part of the free bits that a whole run may have. The rest is left to

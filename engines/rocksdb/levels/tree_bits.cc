@@ -12,8 +12,7 @@
 namespace deltabloom::internal {
 
 std::string NameOfOrigin(int origin) {
-  return origin == kBottommost ? "last run"
-         : origin == 0         ? "flush"
+  return origin == kBottommost ? "bottommost"
                                : "level " + std::to_string(origin);
 }
 

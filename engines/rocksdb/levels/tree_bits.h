@@ -47,8 +47,7 @@ inline constexpr double kMostExcess = 0.03;
 inline constexpr int kUnknownOrigin = -1;
 inline constexpr int kBottommost = 1 << 20;
 
-// Returns "level 5", "flush" for level 0, whose tables nearly all are flushes,
-// or "last run" for bottommost tables.
+// Returns "level 5" or "bottommost".
 std::string NameOfOrigin(int origin);
 
 struct TableFacts {

@@ -93,7 +93,9 @@ struct DatabaseTrees {
   std::string memory_problem;  // the problem of filter_memory in the LOG
 };
 
-// Returns the trees of a database, which are made if necessary.
+// Returns the trees of a database. They are made anew if there are none, or if
+// those of this name have another default column family: then the database was
+// closed, and opened again.
 std::shared_ptr<DatabaseTrees> TreesOf(Process* process,
                                        const std::string& name,
                                        const void* default_family);
