@@ -1,9 +1,12 @@
 """Functions that tests in Python share: the seed of a run, which random.h has for
-others, and a terminal."""
+others, a terminal, and whether a script takes the options of its program."""
 
 import os
+import pathlib
 import pty
 import random
+import re
+import subprocess
 
 
 def seed_of_this_run():
@@ -22,3 +25,12 @@ def open_terminal(test):
         return pty.openpty()
     except OSError as error:
         test.skipTest(str(error))
+
+
+def assert_script_takes_options_of(test, script, program):
+    """The script checks options before it builds the program, from a list of its
+    own. It must have all options that the program's help names."""
+    usage = subprocess.run([program, "--help"], capture_output=True, text=True, check=True)
+    options = set(re.findall(r"^ +(?:-[a-z],)?(--[a-z-]+)", usage.stdout, re.MULTILINE))
+    text = (pathlib.Path(__file__).parents[1] / "script" / script).read_text()
+    test.assertEqual(options - set(re.findall(r"--[a-z-]+", text)), {"--help"})

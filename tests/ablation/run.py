@@ -117,6 +117,13 @@ HEURISTICS = [
         UNIVERSAL,
     ),
     (
+        "universal: half of what is free (else a quarter)",
+        "table_bits.cc",
+        "kPartOfFree) * std::max(free, 0.0)",
+        "(OFF ? 0.25 : kPartOfFree)) * std::max(free, 0.0)",
+        UNIVERSAL,
+    ),
+    (
         "weights by use",
         "table_bits.cc",
         "return it == use_.end() ? 1 :",

@@ -17,7 +17,11 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from support import open_terminal, seed_of_this_run  # noqa: E402
+from support import (  # noqa: E402
+    assert_script_takes_options_of,
+    open_terminal,
+    seed_of_this_run,
+)
 
 PROGRAM = sys.argv.pop(1)
 SEED = seed_of_this_run()
@@ -455,7 +459,10 @@ class Loading(Case):
         )
 
 
-class BadUsage(Case):
+class Usage(Case):
+    def test_the_script_takes_all_options(self):
+        assert_script_takes_options_of(self, "demo", PROGRAM)
+
     def test_bad_values_are_named(self):
         for option, values in (
             ("--keys", ["abc", "-5", "0", "1e6", "", "99999999999999999999999", None]),

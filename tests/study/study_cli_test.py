@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from support import seed_of_this_run  # noqa: E402
+from support import assert_script_takes_options_of, seed_of_this_run  # noqa: E402
 
 PLOTS = sys.argv.pop()
 STUDY = sys.argv.pop()
@@ -22,6 +22,9 @@ def study(*arguments):
 
 
 class Study(unittest.TestCase):
+    def test_the_script_takes_all_options(self):
+        assert_script_takes_options_of(self, "study", STUDY)
+
     def test_bad_use_is_one_line_and_exit_2(self):
         for arguments in (
             ["--no-such-option"],

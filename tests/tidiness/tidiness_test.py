@@ -2,7 +2,8 @@
 """Holds the source tree to its own rules: includes point only downwards,
 files include the standard headers of what they use, only one file names
 RocksDB's private classes, public headers include nothing but the standard
-library, links in the documents lead somewhere."""
+library, links in the documents lead somewhere, and commands there have options
+that exist."""
 
 import pathlib
 import re
@@ -148,6 +149,13 @@ class Tidiness(unittest.TestCase):
             for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
                 there = "://" in link or ((ROOT / here).parent / link).exists()
                 self.assertTrue(there, f"{here} links to {link}")
+
+    def test_commands_in_documents_have_options_of_their_scripts(self):
+        for here, text in files("*.md"):
+            for script, options in re.findall(r"script/(demo|bench|study)( [^`|#\n]*)", text):
+                takes = re.findall(r"--[a-z-]+", (ROOT / "script" / script).read_text())
+                for option in re.findall(r"--[a-z-]+", options):
+                    self.assertIn(option, takes, f"{here}: script/{script}{options}")
 
 
 if __name__ == "__main__":
