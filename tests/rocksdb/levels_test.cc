@@ -24,7 +24,10 @@
 #include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/levels/full_tree.h"
 #include "engines/rocksdb/levels/level_bits.h"
+#include "engines/rocksdb/levels/limits.h"
 #include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/levels/tree_files.h"
+#include "engines/rocksdb/levels/tree_listener.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/statistics/statistics.h"
@@ -998,7 +1001,7 @@ class SilentChangesTest : public ::testing::Test {
     const auto it = trees->families.find(name);
     if (it == trees->families.end()) return "no family";
     std::map<std::string, int> runs;
-    for (const internal::TreeRun& run : it->second.tree.Runs()) {
+    for (const internal::TreeRun& run : it->second.tree.Runs(0)) {
       ++runs["L" + std::to_string(run.level) + ":" +
              std::to_string(static_cast<uint64_t>(run.keys))];
     }

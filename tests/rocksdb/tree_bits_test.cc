@@ -24,6 +24,7 @@
 #include "engines/rocksdb/levels/full_tree.h"
 #include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/levels/run_use.h"
+#include "engines/rocksdb/levels/tree_files.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/statistics/lookup_cells.h"
 #include "engines/rocksdb/statistics/statistics.h"
@@ -126,7 +127,7 @@ struct SimulatedTree {
 
   Allocation Ours() const {
     Allocation ours;
-    for (const TreeRun& run : tree.Runs()) {
+    for (const TreeRun& run : tree.Runs(0)) {
       ours.rates += curve.At(run.filter_bits / run.keys).rate;
       ours.bits += run.filter_bits;
       ours.keys += run.keys;
@@ -135,7 +136,7 @@ struct SimulatedTree {
   }
   std::vector<SortedRun> SortedRuns() const {
     std::vector<SortedRun> runs;
-    for (const auto& run : tree.Runs()) runs.push_back({run.keys, 1});
+    for (const auto& run : tree.Runs(0)) runs.push_back({run.keys, 1});
     return runs;
   }
 
@@ -635,7 +636,7 @@ TEST(TreeBitsTest, AnEmptyTreeAndWhatMakesNoSense) {
   EXPECT_EQ(tree.keys(), 0);
   tree.SetTree({});
   EXPECT_EQ(tree.files(), 0u);
-  EXPECT_TRUE(tree.Runs().empty());
+  EXPECT_TRUE(tree.Runs(0).empty());
 }
 
 TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
@@ -661,7 +662,8 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
       tree.SetLimits({static_cast<double>(below(6)),
                       static_cast<double>(below(1'000'000)),
                       static_cast<double>(below(12)), below(2) == 0});
-      tree.SetAverage(1 + below(300) / 10.0);
+      const double average = 1 + below(300) / 10.0;
+      tree.SetAverage(average);
       NewTable table = TableAt(below(8), below(2) == 0);
       table.whole_run = below(2) == 0;
       Compaction compaction;
@@ -672,7 +674,7 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
       // The sums are those of the files.
       double in_runs = 0;
       double bits_in_runs = 0;
-      for (const TreeRun& run : tree.Runs()) {
+      for (const TreeRun& run : tree.Runs(average)) {
         in_runs += run.keys;
         bits_in_runs += run.filter_bits;
       }
@@ -1017,7 +1019,7 @@ class RunUseTest : public ::testing::Test {
       }
     }
     Allocation result;
-    for (const TreeRun& run : tree.Runs()) {
+    for (const TreeRun& run : tree.Runs(0)) {
       result.runs.push_back({run.filter_bits / run.keys, 0,
                              Curve().At(run.filter_bits / run.keys).rate});
       result.bits += run.filter_bits / tree.keys();

@@ -32,6 +32,7 @@
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/levels/tree_files.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "table/framing.h"

@@ -6,6 +6,7 @@
 
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/levels/tree_files.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "util/json.h"
 

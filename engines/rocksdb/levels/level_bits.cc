@@ -15,6 +15,8 @@
 #include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/levels/filter_memory.h"
 #include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/levels/tree_files.h"
+#include "engines/rocksdb/levels/tree_listener.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/options.h"

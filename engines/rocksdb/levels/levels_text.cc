@@ -9,6 +9,7 @@
 #include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/levels/filter_memory.h"
 #include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/levels/tree_files.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"
@@ -30,7 +31,7 @@ std::string Label(std::string_view text) {
 
 void WriteFamily(const std::string& name, const FamilyTree& family,
                  JsonWriter* json) {
-  const std::vector<TreeRun> runs = family.tree.Runs();
+  const std::vector<TreeRun> runs = family.tree.Runs(family.target);
   const RateCurve& curve = CurveOf(family.layout).curve;
   const auto rate_of = [&curve](const TreeRun& run) {
     return run.keys > 0 ? curve.At(run.filter_bits / run.keys).rate : 0;

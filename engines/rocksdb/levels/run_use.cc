@@ -8,6 +8,7 @@
 
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/levels/tree_files.h"
 #include "engines/rocksdb/statistics/statistics.h"
 
 namespace deltabloom::internal {

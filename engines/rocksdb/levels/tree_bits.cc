@@ -1,158 +1,86 @@
 #include "engines/rocksdb/levels/tree_bits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
-#include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "engines/rocksdb/levels/full_tree.h"
+#include "engines/rocksdb/levels/tree_files.h"
+#include "util/layouts/layout.h"
+#include "util/rates/allocation.h"
 
 namespace deltabloom::internal {
+namespace {
 
-std::string NameOfOrigin(int origin) {
-  return origin == kBottommost ? "bottommost"
-                               : "level " + std::to_string(origin);
+// Takes the place of kMostExcess where whole runs are written; it is promised
+// to users as that is. With 0.03 instead lookups have 1.20 times as many false
+// positives (docs/measurements.md).
+constexpr double kMostExcessOfRuns = 0.05;
+
+// The part of the free bits that a whole run may have. The rest is left to
+// later runs, each of which may have the same part of it. If a run may have all
+// that is free, lookups have 1.06 times as many false positives
+// (docs/measurements.md).
+constexpr double kPartOfFree = 0.5;
+
+}  // namespace
+
+void TreeBits::SetUse(const RunUse& use, double min_bits) {
+  use_ = use;
+  min_bits_ = min_bits;
 }
 
-void FileSums::Add(const TableFacts& facts, bool add) {
-  const double sign = add ? 1 : -1;
-  const double n = sign * static_cast<double>(facts.keys);
-  add ? ++files : --files;
-  keys += n;
-  if (facts.tree_keys > 0) dated_keys += n;
-  tree_keys += n * facts.tree_keys;
-  if (facts.filter_bits < 0) {
-    unknown_keys += n;
-  } else {
-    known_bits += sign * facts.filter_bits;
+double TreeBits::UseOf(int origin) const {
+  const auto it = use_.find(origin);
+  return it == use_.end() ? 1 : it->second;
+}
+
+bool TreeBits::IsNeeded(int origin) const {
+  return goal_ == BitsGoal::kRate || UseOf(origin) >= kNeededUse;
+}
+
+double TreeBits::LeastBits() const {
+  if (use_.empty()) return 0;
+  return goal_ == BitsGoal::kRate ? min_bits_ : std::min(min_bits_, average_);
+}
+
+SortedRun TreeBits::Weighted(int origin, const LevelRuns& runs) const {
+  return {runs.keys, runs.runs * UseOf(origin), nullptr, LeastBits()};
+}
+
+std::vector<SortedRun> TreeBits::RunsOf(const FullTree& tree) const {
+  std::vector<SortedRun> runs;
+  for (const auto& [level, of] : tree.levels) {
+    runs.push_back(Weighted(tree.InLastRun(level) ? kBottommost : level, of));
   }
+  return runs;
 }
 
-void FileSums::Add(const FileSums& other) {
-  files += other.files;
-  keys += other.keys;
-  dated_keys += other.dated_keys;
-  tree_keys += other.tree_keys;
-  known_bits += other.known_bits;
-  unknown_keys += other.unknown_keys;
-}
-
-void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
-  File& known = files_[file];
-  Count(file, known, false);
-  known.facts = facts;
-  Count(file, known, true);
-}
-
-void TreeBits::LearnNew(uint64_t file, TableFacts facts) {
-  facts.tree_keys = std::max(keys_, static_cast<double>(facts.keys));
-  Learn(file, facts);
-}
-
-TreeBits::File TreeBits::Find(uint64_t file) const {
-  const auto it = files_.find(file);
-  return it == files_.end() ? File() : it->second;
-}
-
-void TreeBits::Forget(uint64_t file) {
-  Count(file, Find(file), false);
-  files_.erase(file);
-}
-
-void TreeBits::Flushed(uint64_t keys) {
-  // The average is over keys, not over flushes, so a small flush, as the last
-  // before a database is closed may be, changes it little. The next flush may
-  // be large again, and would get the many bits of a small run for each of its
-  // keys. It remembers two flushes of average size: as many files as level 0 is
-  // planned with where four start a compaction, RocksDB's default.
-  constexpr double kRememberedFlushes = 2;
-  const auto n = static_cast<double>(keys);
-  // 1 keeps the divisor from 0.
-  const double part = n / (n + kRememberedFlushes * flush_keys_ + 1);
-  flush_keys_ += part * (n - flush_keys_);
-}
-
-void TreeBits::Count(uint64_t number, const File& file, bool add) {
-  if (file.level < 0) {
-    const double bits = std::max(file.facts.filter_bits, 0.0);
-    pending_bits_ += add ? bits : -bits;
-    return;
+FullTree TreeBits::PlanWith(const NewTable& table) const {
+  std::map<int, LevelRuns> levels = Levels();
+  if (table.level > 0) {
+    LevelRuns& own = levels[table.level];
+    own = {1, std::max(own.keys, table.KeysRead())};
   }
-  const auto keys = static_cast<double>(file.facts.keys);
-  keys_ += add ? keys : -keys;
-  const auto group = groups_.try_emplace({file.level, file.facts.origin}).first;
-  group->second.Add(file.facts, add);
-  if (group->second.files == 0) groups_.erase(group);
-  if (file.level == 0 && add) level0_.insert(number);
-  if (file.level == 0 && !add) level0_.erase(number);
+  return PlanFullTree(levels, limits_, flush_keys());
 }
 
-void TreeBits::Edit(const std::vector<uint64_t>& removed,
-                    const std::vector<LiveTable>& added) {
-  // A table that is moved is in both.
-  std::unordered_set<uint64_t> kept;
-  for (const LiveTable& table : added) kept.insert(table.file);
-  for (const uint64_t number : removed) {
-    if (kept.count(number) == 0 && Find(number).level >= 0) Forget(number);
-  }
-  for (const LiveTable& table : added) {
-    File& file = files_[table.file];
-    Count(table.file, file, false);
-    if (file.facts.filter_bits < 0 && table.keys > 0) {
-      file.facts.keys = table.keys;
-    }
-    file.level = table.level;
-    Count(table.file, file, true);
-  }
+std::vector<SortedRun> TreeBits::PlannedRuns() const {
+  return RunsOf(PlanFullTree(Levels(), limits_, flush_keys()));
 }
 
-void TreeBits::SetTree(const std::vector<LiveTable>& tables) {
-  std::vector<uint64_t> all;
-  for (const auto& [number, file] : files_) all.push_back(number);
-  Edit(all, tables);
-}
-
-FileSums TreeBits::Sums(int level) const {
-  FileSums all;
-  for (const auto& [group, sums] : groups_) {
-    if (level < 0 || group.first == level) all.Add(sums);
-  }
-  return all;
-}
-
-int TreeBits::DeepestLevel() const {
-  return groups_.empty() ? 0 : groups_.rbegin()->first.first;
-}
-
-std::map<int, LevelRuns> TreeBits::Levels() const {
-  std::map<int, LevelRuns> levels;
-  for (const auto& [group, sums] : groups_) {
-    LevelRuns& level = levels[group.first];
-    level.keys += sums.keys;
-    level.runs =
-        group.first > 0 ? 1 : level.runs + static_cast<double>(sums.files);
-  }
-  return levels;
-}
-
-std::map<int, double> TreeBits::FiltersPerLookup() const {
-  std::map<int, double> weights;
-  for (const auto& [group, sums] : groups_) {
-    const auto& [level, origin] = group;
-    if (!(sums.keys > 0)) continue;
-    const bool last = level > 0 && level == DeepestLevel();
-    const int unknown_origin = last ? kBottommost : level;
-    weights[origin == kUnknownOrigin ? unknown_origin : origin] +=
-        level == 0 ? static_cast<double>(sums.files)
-                   : sums.keys / KeysIn(level);
-  }
-  return weights;
-}
-
-double TreeBits::AverageBits() const {
-  return keys_ > 0 ? Sums().FilterBits(average_) / keys_ : 0;
+// Returns the average that is set. If the last run needs no filter, returns the
+// least average with which lookups have no more false positives than with
+// uniform bits.
+double TreeBits::PlannedAverage(const std::vector<SortedRun>& runs,
+                                const RateCurve& curve) const {
+  if (IsNeeded(kBottommost)) return average_;
+  const double rates = UniformBits(curve, runs, average_).rates;
+  const Allocation least = AllocateForRates(curve, runs, rates);
+  if (!(least.keys > 0)) return average_;
+  return std::clamp(least.bits / least.keys, LeastBits(), average_);
 }
 
 double TreeBits::KeysToCome(const NewTable& table) const {
@@ -161,41 +89,133 @@ double TreeBits::KeysToCome(const NewTable& table) const {
   const int last = LastLevel(Levels());
   if (table.whole_run && table.level < last) return 0;
   FileSums run;
-  for (const auto& [group, sums] : groups_) {
-    if (group.first >= last) run.Add(sums);
+  for (const auto& [level, of] : Levels()) {
+    if (level >= last) run.Add(Sums(level));
   }
   // Tables that were there before the start say nothing.
   if (!(run.dated_keys > 0)) return 0;
   const double keys_when_written = run.tree_keys / run.dated_keys;
-  const double growth = keys_ / keys_when_written;
-  return keys_ * (std::max(growth, 1.0) - 1);
+  const double growth = keys() / keys_when_written;
+  return keys() * (std::max(growth, 1.0) - 1);
 }
 
-std::vector<TreeRun> TreeBits::Runs(
-    const std::vector<uint64_t>& without) const {
-  std::map<int, FileSums> levels;
-  for (const auto& [group, sums] : groups_) levels[group.first].Add(sums);
-  std::unordered_set<uint64_t> gone;
-  for (const uint64_t number : without) {
-    const File file = Find(number);
-    if (file.level < 0 || !gone.insert(number).second) continue;
-    levels[file.level].Add(file.facts, false);
+double TreeBits::AverageBits() const {
+  return keys() > 0 ? Sums().FilterBits(average_) / keys() : 0;
+}
+
+double TreeBits::MostBits(const NewTable& table, double free,
+                          double bits_of_unknown) const {
+  const Compaction* const job = table.compaction;
+  if (job == nullptr || !(job->read.keys > 0)) {
+    return std::max(free, 0.0) / flush_keys();
   }
-  std::vector<TreeRun> runs;
-  const auto add = [&](int level, const FileSums& sums) {
-    if (sums.files == 0) return;
-    runs.push_back({level, sums.files, sums.keys, sums.FilterBits(average_)});
-  };
-  for (const uint64_t number : level0_) {
-    if (runs.size() == kMostFilesOfLevel0) break;
-    if (gone.count(number) != 0) continue;
-    FileSums file;
-    file.Add(Find(number).facts);
-    add(0, file);
+  const double replaced =
+      job->read.FilterBits(bits_of_unknown) / job->read.keys;
+  // DB::CompactFiles does not say what it replaces. It may write new keys.
+  if (job->silent && free < 0) return 0;
+  const double keys_left = job->read.keys - job->written.keys;
+  return replaced + (keys_left > 0 ? std::max(free, 0.0) / keys_left : 0);
+}
+
+// Returns the bits that are free: those that filters on disk may have at most,
+// less those that they have. A table that is flushed adds its keys. What a
+// compaction has written counts as far as it exceeds what it replaces.
+double TreeBits::FreeBits(const NewTable& table) const {
+  double keys = this->keys();
+  double bits = Sums().FilterBits(average_);
+  if (table.compaction == nullptr) {
+    keys += flush_keys();
+  } else {
+    bits += table.compaction->written.known_bits -
+            table.compaction->BitsInPlace(average_);
   }
-  levels.erase(0);
-  for (const auto& [level, sums] : levels) add(level, sums);
-  return runs;
+  return average_ * (1 + kMostExcess) * keys - bits;
+}
+
+// Gives bits to a table of a whole run, as universal compactions write them.
+// The sizes of later runs cannot be predicted there. So the plan is not a full
+// tree: no run that lookups need has less than the average, and a run that is
+// smaller than the largest has as many more as the optimiser would give it
+// beside that one, as far as kPartOfFree of the bits that are free pays for
+// them.
+TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
+                                   const RateCurve& curve) const {
+  const bool needed = IsNeeded(table.Origin());
+  TableBits given{needed ? average_ : LeastBits()};
+  const double read = table.KeysRead();
+  const double run = read > 0 ? read : flush_keys();
+  double keys = run;
+  double bits = average_ * run;
+  double largest = 0;
+  for (const TreeRun& other :
+       Runs(average_,
+            read > 0 ? table.compaction->inputs : std::vector<uint64_t>())) {
+    largest = std::max(largest, other.keys);
+    keys += other.keys;
+    bits += other.filter_bits;
+  }
+  given.share = run / keys;
+  if (largest <= run) return given;
+  const double free = average_ * (1 + kMostExcessOfRuns) * keys - bits;
+  const double price = PriceOfBits(curve, {{largest, 1}}, average_);
+  const double best = BitsAtPrice(curve, {run, 1}, price);
+  if (needed) {
+    given.bits_per_key = std::clamp(
+        best, average_, average_ + kPartOfFree * std::max(free, 0.0) / run);
+  }
+  return given;
+}
+
+double TreeBits::KeysOfRun(const NewTable& table, const FullTree& plan) const {
+  const auto planned = plan.levels.find(plan.PlannedLevel(table.level));
+  const bool is_planned = planned != plan.levels.end();
+  // The compaction merges several flushes within level 0, or writes into a
+  // level that is planned empty: what it reads becomes a run of its own.
+  const double read = table.KeysRead();
+  if (read > 0 && (table.level == 0 || !is_planned)) return read;
+  if (is_planned) return planned->second.KeysOfOne();
+  return table.level == 0 ? flush_keys() : 0;
+}
+
+bool TreeBits::IsOnlyRunOfManualCompaction(const NewTable& table) const {
+  return table.compaction != nullptr && table.compaction->manual &&
+         table.bottommost &&
+         std::max(Sums(table.level).keys, table.KeysRead()) >= keys();
+}
+
+TableBits TreeBits::BitsFor(const NewTable& table,
+                            const RateCurve& curve) const {
+  if (Levels().empty() || !(average_ >= kMinBitsPerKey)) return {average_};
+  if (table.whole_run) return BitsOfWholeRun(table, curve);
+
+  // 1. Plan the full tree, and the average of its filters.
+  const FullTree plan = PlanWith(table);
+  const std::vector<SortedRun> runs = RunsOf(plan);
+  const double planned_average = PlannedAverage(runs, curve);
+  // There are no upper levels for which the only run would save bits.
+  if (IsOnlyRunOfManualCompaction(table) && planned_average == average_) {
+    return {std::max(average_, LeastBits())};
+  }
+
+  // 2. Give the table the bits that its run has in the best allocation. All
+  // tables of the last run have its weight, though some of them may not be
+  // bottommost.
+  const double run = KeysOfRun(table, plan);
+  if (!(run > 0)) return {planned_average};
+  TableBits given;
+  double keys = 0;
+  for (const SortedRun& of : runs) keys += of.keys;
+  given.share = std::min(run / keys, 1.0);
+  const int origin = plan.InLastRun(table.level) ? kBottommost : table.Origin();
+  given.bits_per_key = BitsAtPrice(curve, Weighted(origin, {1, run}),
+                                   PriceOfBits(curve, runs, planned_average));
+
+  // 3. Limit what is more than the average by the filters on disk.
+  if (goal_ == BitsGoal::kAverage && given.bits_per_key > average_) {
+    const double most = MostBits(table, FreeBits(table), average_);
+    given.bits_per_key = std::max(std::min(given.bits_per_key, most), average_);
+  }
+  return given;
 }
 
 }  // namespace deltabloom::internal

@@ -19,24 +19,15 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "engines/rocksdb/base/process.h"
+#include "engines/rocksdb/levels/limits.h"
 #include "engines/rocksdb/levels/run_use.h"
 #include "engines/rocksdb/levels/tree_bits.h"
-#include "rocksdb/listener.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
-
-// The limits of column families by name, in bytes.
-using LimitsByFamily = std::map<std::string, TreeLimits>;
-
-// Reads limits from the text of an OPTIONS file. Lines that are not understood
-// are ignored.
-LimitsByFamily ParseLimits(std::string_view options);
 
 // Describes the filter of the last table of an origin.
 struct LastTable {
@@ -115,14 +106,5 @@ void DropAnnouncement(Process* process);
 // column family.
 std::optional<TableAnnouncement> TakeAnnouncement(Process* process,
                                                   const std::string& family);
-
-// Returns a listener. It has no state of its own, so any number of them may
-// listen to a database. Its functions do not throw. Throws std::bad_alloc.
-std::unique_ptr<rocksdb::EventListener> NewTreeListener(Process* process);
-// Reads the trees of a database, as the listener does at the first event.
-void ReadTree(Process* process, rocksdb::DB* db);
-// Returns whether one of the listeners is made by NewTreeListener().
-bool HasTreeListener(
-    const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners);
 
 }  // namespace deltabloom::internal

@@ -22,7 +22,7 @@
 #include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/base/rocksdb_version.h"
 #include "engines/rocksdb/levels/level_bits.h"
-#include "engines/rocksdb/levels/trees.h"
+#include "engines/rocksdb/levels/tree_listener.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/statistics/statistics.h"
