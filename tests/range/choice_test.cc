@@ -2,17 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/random.h"
 #include "tests/range/subject.h"
+#include "util/range/bytes.h"
 #include "util/range/cut.h"
 #include "util/range/delimiters.h"
 #include "util/range/filter.h"
+#include "util/range/key_store.h"
 #include "util/range/reach.h"
 #include "util/range/sample.h"
+#include "util/range/sampled_keys.h"
 
 namespace deltabloom::test {
 namespace {
@@ -83,6 +88,38 @@ TEST(RangeChoice, LearnedCutsAreThoseThatSamplesBoughtBitsFor) {
   using internal::range::Cut;
   EXPECT_EQ(internal::range::Filter(FilterOf(keys, 8, samples)).LearnedCuts(),
             std::vector<Cut>({{1, '~', 0}, {1, '/', 0}}));
+}
+
+// Other keys part from a key where they differ, and not where all begin alike.
+TEST(RangeChoice, PartingsOfSampledKeys) {
+  internal::range::KeyStore keys;
+  keys.Add("ab1", 0);
+  keys.Add("ab2", 2);
+  keys.Add("ab3", 2);
+  // '1' and '2' share 6 bits, '2' and '3' share 7.
+  const auto sampled = SampleKeys(keys);
+  ASSERT_EQ(sampled.size(), 3u);
+  using Partings = std::vector<unsigned>;
+  EXPECT_EQ(sampled[0].partings, Partings({22}));
+  EXPECT_EQ(sampled[1].partings, Partings({22, 23}));
+  EXPECT_EQ(sampled[2].partings, Partings({22, 23}));
+  EXPECT_EQ(sampled[2].SharedBelow(16), -1);
+  EXPECT_EQ(sampled[2].SharedBelow(23), 22);
+  EXPECT_EQ(sampled[2].SharedBelow(24), 23);
+  EXPECT_EQ(sampled[1].next, "ab3");
+  EXPECT_EQ(sampled[2].next, "");
+}
+
+TEST(RangeChoice, NumberOfSampledKeys) {
+  for (const auto& [count, expected] : std::vector<std::pair<unsigned, size_t>>{
+           {1, 1}, {127, 127}, {128, 64}, {191, 95}, {10'000, 64}}) {
+    internal::range::KeyStore keys;
+    for (unsigned i = 0; i < count; ++i) {
+      const std::string key = BigEndian(i);
+      keys.Add(key, internal::range::CommonPrefix(key, keys.Last()));
+    }
+    EXPECT_EQ(SampleKeys(keys).size(), expected) << count;
+  }
 }
 
 // A delimiter is tried once two samples have it at different places.

@@ -11,6 +11,7 @@
 namespace deltabloom::internal::range {
 namespace {
 
+// At least so many keys are sampled, and fewer than twice as many.
 // docs/design.md compares numbers of keys.
 constexpr uint64_t kKeysForSamples = 64;
 
@@ -25,18 +26,31 @@ std::vector<SampledKey> SampleKeys(const KeyStore& keys) {
   const uint64_t distance =
       std::max<uint64_t>(1, keys.size() / kKeysForSamples);
   std::vector<SampledKey> sampled;
-  // The bits that the present key shares with each of them, as long as they
-  // become fewer.
+  // At [i] the bits that sampled[i] shares with the present key. Each key that
+  // follows shares no more with it than the one before.
   std::vector<unsigned> shared_with;
-  // The depths at which earlier keys part from the present one, ascending.
+  // The depths at which earlier keys part from the present one, ascending: in a
+  // tree of the keys, the branches on the way to the present key.
+  //
+  //   depth   0      3      5
+  //           +-- a  |      |
+  //           |      +-- b  |       The present key d parts from a at 0, from
+  //           |      |      +-- c   b at 3 and from c at 5: path is {0, 3, 5}.
+  //           +------+------+-- d
+  //
+  // If the next key shares 4 bits with d, the branch at 5 is behind it, and d
+  // itself parts from it at 4: path becomes {0, 3, 4}.
   std::vector<unsigned> path;
+  bool is_first = true;
   uint64_t until_next = distance / 2;
   for (KeyStore::Cursor cursor(keys); cursor.Next();) {
     const unsigned shared = cursor.shared_bits();
     while (!path.empty() && path.back() >= shared) path.pop_back();
-    path.push_back(shared);
-    // A key that was sampled later shares no less with this one, so the walk
-    // ends with the first that shared no more with the key before.
+    if (!is_first) path.push_back(shared);  // no key parts from the first one
+    is_first = false;
+    // Sampled keys that shared more than `shared` bits with the key before part
+    // from the present one at `shared`. They are the last ones in `sampled`, as
+    // a key that was sampled later shares no less.
     for (size_t i = sampled.size(); i > 0;) {
       --i;
       if (shared_with[i] <= shared) break;

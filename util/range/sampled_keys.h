@@ -20,7 +20,7 @@ struct SampledKey {
   int SharedBelow(size_t bits) const;
 };
 
-// Returns about 64 keys, spread evenly over the table.
+// Returns 64 to 127 keys, spread evenly over the table; all if it has no more.
 std::vector<SampledKey> SampleKeys(const KeyStore& keys);
 
 }  // namespace deltabloom::internal::range
