@@ -29,7 +29,7 @@ double RejectedByNextBit(const PassingByPrefixes& passing, unsigned bits) {
 
 }  // namespace
 
-double Prices::Of(size_t candidate, unsigned bits) {
+double FilterSizes::BytesOf(size_t candidate, unsigned bits) {
   std::vector<double>& bytes = bytes_[candidate];
   if (bytes.empty()) bytes.push_back(0);
   while (bytes.size() <= bits) {
@@ -43,7 +43,7 @@ double Prices::Of(size_t candidate, unsigned bits) {
 Division DivideBytes(const std::vector<size_t>& set,
                      const std::vector<Pattern>& patterns, double bytes,
                      double enough, std::vector<unsigned> bits,
-                     Prices* prices) {
+                     FilterSizes* sizes) {
   std::vector<double> passing;  // of each pattern
   double all = 0, all_passing = 0;
   for (const Pattern& pattern : patterns) {
@@ -56,23 +56,23 @@ Division DivideBytes(const std::vector<size_t>& set,
   }
   while (all_passing > enough * all) {
     size_t best = 0;
-    double best_price = 0;
+    double best_cost = 0;  // in bytes
     double best_gain = 0;  // per byte
     for (size_t i = 0; i < set.size(); ++i) {
       if (bits[i] == kMaxBits) continue;
-      const double price =
-          prices->Of(set[i], bits[i] + 1) - prices->Of(set[i], bits[i]);
-      if (price > bytes) continue;
+      const double cost =
+          sizes->BytesOf(set[i], bits[i] + 1) - sizes->BytesOf(set[i], bits[i]);
+      if (cost > bytes) continue;
       PassingByPrefixes by_prefixes = {};
       for (size_t p = 0; p < patterns.size(); ++p) {
         by_prefixes[patterns[p].asks[i]] += passing[p];
       }
       // Sizes are rounded to words, so a bit can be free.
       const double gain =
-          RejectedByNextBit(by_prefixes, bits[i]) / std::max(price, 1.0 / 8);
+          RejectedByNextBit(by_prefixes, bits[i]) / std::max(cost, 1.0 / 8);
       if (gain <= best_gain) continue;
       best = i;
-      best_price = price;
+      best_cost = cost;
       best_gain = gain;
     }
     if (best_gain == 0) break;
@@ -82,7 +82,7 @@ Division DivideBytes(const std::vector<size_t>& set,
       passing[p] *= Passing(m, bits[best] + 1) / Passing(m, bits[best]);
       all_passing += passing[p];
     }
-    bytes -= best_price;
+    bytes -= best_cost;
     ++bits[best];
   }
   return {std::move(bits), all_passing, bytes};

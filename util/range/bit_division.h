@@ -9,15 +9,15 @@
 
 namespace deltabloom::internal::range {
 
-// The bytes that the filters of cuts take, each computed once.
-class Prices {
+// The sizes of the filters of candidates, each computed once.
+class FilterSizes {
  public:
   // The candidates must outlive this.
-  explicit Prices(const std::vector<Candidate>& candidates)
+  explicit FilterSizes(const std::vector<Candidate>& candidates)
       : candidates_(candidates), bytes_(candidates.size()) {}
 
   // Returns the bytes of the filter of this candidate, 0 without bits.
-  double Of(size_t candidate, unsigned bits);
+  double BytesOf(size_t candidate, unsigned bits);
 
  private:
   const std::vector<Candidate>& candidates_;
@@ -36,6 +36,7 @@ struct Division {
 // or no more than the share `enough` of the weight passes.
 Division DivideBytes(const std::vector<size_t>& set,
                      const std::vector<Pattern>& patterns, double bytes,
-                     double enough, std::vector<unsigned> bits, Prices* prices);
+                     double enough, std::vector<unsigned> bits,
+                     FilterSizes* sizes);
 
 }  // namespace deltabloom::internal::range

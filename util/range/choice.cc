@@ -44,7 +44,7 @@ class Chooser {
       : candidates_(std::move(candidates)),
         weights_(std::move(weights)),
         enough_(enough),
-        prices_(candidates_) {}
+        sizes_(candidates_) {}
   Chooser(const Chooser&) = delete;
   Chooser& operator=(const Chooser&) = delete;
 
@@ -69,7 +69,7 @@ class Chooser {
   const std::vector<Candidate> candidates_;
   const std::vector<double> weights_;
   const double enough_;
-  Prices prices_;
+  FilterSizes sizes_;
   std::vector<size_t> set_;     // chosen candidates
   std::vector<unsigned> bits_;  // of these, paid for by earlier samples
   double passing_ = 0;
@@ -79,7 +79,7 @@ class Chooser {
 Division Chooser::Divide(const std::vector<Pattern>& patterns, double bytes) {
   std::vector<unsigned> bits = bits_;
   bits.resize(set_.size());
-  return DivideBytes(set_, patterns, bytes, enough_, std::move(bits), &prices_);
+  return DivideBytes(set_, patterns, bytes, enough_, std::move(bits), &sizes_);
 }
 
 // Returns the candidate with which, all bytes divided anew, the fewest samples

@@ -22,7 +22,7 @@ struct CodesShape {
 // A view. Any bytes are safe.
 class Codes {
  public:
-  // False, and nothing else may be called then, if the bytes break a rule.
+  // Returns false if the bytes break a rule; nothing else may be called then.
   bool Parse(std::string_view bytes);
 
   uint64_t count() const { return count_; }

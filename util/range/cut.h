@@ -7,11 +7,12 @@
 
 namespace deltabloom::internal::range {
 
-// Prefixes lie within this many of the first bytes of a key.
+// Prefixes lie within this many of the first bytes of a key, as docs/format.md
+// ("Prefixes") says.
 inline constexpr size_t kMaxCutBytes = 1024;
 inline constexpr unsigned kMaxCutBits = 8 * kMaxCutBytes;
 
-// The most cuts of a filter.
+// The most cuts of a filter, by docs/format.md.
 inline constexpr size_t kMaxCuts = 16;
 
 // The first `bits` bits of a key, padded with zeros to whole bytes, or, if

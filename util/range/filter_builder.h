@@ -64,8 +64,8 @@ class FilterBuilder {
   // appends.
   size_t EstimatedBuildBytes() const;
 
-  // Appends the range filter, ending in its own size, to *dst. False, and
-  // nothing appended, as RangeFilterBuilder::Finish.
+  // Appends the range filter, which ends in its own size, to *dst. Returns
+  // false and appends nothing where RangeFilterBuilder::Finish does.
   bool Finish(std::string* dst) noexcept;
   void Clear();
 

@@ -14,6 +14,8 @@
 namespace deltabloom::internal::range {
 namespace {
 
+// Tables of few keys take one chunk. At the end of each up to 1,060 bytes stay
+// unused, which is 1.6 % of 64 KiB.
 constexpr size_t kChunkSize = 64 << 10;
 // No record begins after this, so that Cursor can read whole steps.
 constexpr size_t kLastRecordAt =
@@ -61,8 +63,10 @@ void KeyStore::CountSharedBits(std::string_view key, size_t shared) {
   const size_t bits =
       8 * shared + static_cast<size_t>(__builtin_clz(difference)) - 24;
   if (bits >= kMaxCutBits) return;
-  if (bits >= shared_bits_.size()) shared_bits_.resize(bits + 1);
-  ++shared_bits_[bits];
+  if (bits >= keys_by_shared_bits_.size()) {
+    keys_by_shared_bits_.resize(bits + 1);
+  }
+  ++keys_by_shared_bits_[bits];
 }
 
 std::string_view KeyStore::First() const {
@@ -93,7 +97,7 @@ void KeyStore::NoteBytes(std::string_view key, size_t shared) {
 
 size_t KeyStore::MemorySize() const {
   return last_.capacity() + chunks_.capacity() * sizeof(chunks_[0]) +
-         shared_bits_.capacity() * sizeof(uint64_t) +
+         keys_by_shared_bits_.capacity() * sizeof(uint64_t) +
          chunks_.size() * kChunkSize;
 }
 

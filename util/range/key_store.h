@@ -20,7 +20,8 @@ namespace deltabloom::internal::range {
 // with the previous one.
 class KeyStore {
  public:
-  // For keys of one size up to this the bytes at each place are known, too.
+  // For keys of one size up to this, which docs/format.md ("Numbers") stores in
+  // a byte, the bytes at each place are known, too.
   static constexpr size_t kMaxWidth = 255;
   // Bytes copied at a time. Reading a key takes 3.3 ns so, and 5.3 ns with
   // copies of sizes that change from key to key. Steps of 16 and of 64 bytes
@@ -46,9 +47,13 @@ class KeyStore {
   // The first kMaxCutBytes bytes of the first key. REQUIRES: size() > 0.
   std::string_view First() const;
   std::string_view Last() const { return {last_.data(), last_size_}; }
-  // At [b] how many keys have exactly b bits in common with the previous one,
-  // both padded with zeros, up to some b.
-  const std::vector<uint64_t>& SharedBits() const { return shared_bits_; }
+  // At [b] the number of keys that share exactly b bits with the previous key
+  // if both are padded with zeros: as prefixes are, so these are the keys that
+  // have a new prefix from b + 1 bits on. Keys that share kMaxCutBits or more
+  // are not counted.
+  const std::vector<uint64_t>& KeysBySharedBits() const {
+    return keys_by_shared_bits_;
+  }
 
   // Reads what is kept, from the first key on.
   class Cursor {
@@ -56,8 +61,11 @@ class KeyStore {
     explicit Cursor(const KeyStore& store) : store_(store) {}
     bool Next();
     std::string_view key() const { return {key_, size_}; }
-    // Bytes that it shares with the previous one, and bits.
+    // The bytes that the key shares with the previous one.
     size_t shared() const { return shared_; }
+    // The bits that both have and share. If the key goes on where the previous
+    // one ends, these are all bits of the previous one: unlike in
+    // KeysBySharedBits, no zeros are added to it.
     unsigned shared_bits() const { return shared_bits_; }
 
    private:
@@ -92,7 +100,7 @@ class KeyStore {
   bool may_be_numbers_ = true;  // no more than 2^64 keys of this form
   std::vector<unsigned char> least_, most_;
   size_t least_size_ = ~size_t{0};
-  std::vector<uint64_t> shared_bits_;
+  std::vector<uint64_t> keys_by_shared_bits_;
 };
 
 // Inline, as building reads all keys several times.

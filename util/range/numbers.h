@@ -35,7 +35,7 @@ uint64_t BlockShift(uint64_t block, uint64_t universe);
 // A view. Any bytes are safe.
 class Numbers {
  public:
-  // False, and nothing else may be called then, if the body breaks a rule.
+  // Returns false if the body breaks a rule; nothing else may be called then.
   bool Parse(std::string_view body);
 
   // REQUIRES: lower < upper. Without `upper` the range is open.

@@ -46,8 +46,8 @@ PrefixCounts::PrefixCounts(const std::vector<uint64_t>& parting)
 PrefixCounts CountPrefixes(const KeyStore& keys) {
   // All keys share the beginning, and the first one has a new prefix there.
   std::vector<uint64_t> parting{1};
-  parting.insert(parting.end(), keys.SharedBits().begin(),
-                 keys.SharedBits().end());
+  parting.insert(parting.end(), keys.KeysBySharedBits().begin(),
+                 keys.KeysBySharedBits().end());
   return PrefixCounts(parting);
 }
 

@@ -27,7 +27,7 @@ class Prefixes {
   // set all kMaxCuts takes as long as to parse.
   Prefixes() {}
 
-  // False, and nothing else may be called then, if the body breaks a rule.
+  // Returns false if the body breaks a rule; nothing else may be called then.
   bool Parse(std::string_view body);
 
   // REQUIRES: lower < upper. Without `upper` the range is open.

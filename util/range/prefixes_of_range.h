@@ -10,7 +10,8 @@
 
 namespace deltabloom::internal::range {
 
-// A cut answers ranges whose keys can have no more prefixes there.
+// A cut answers ranges whose keys can have no more prefixes there
+// (docs/format.md, "Prefixes", rule 4).
 inline constexpr uint64_t kMaxPrefixesPerRange = 8;
 
 // Walks through these prefixes in ascending order.

@@ -10,8 +10,10 @@
 
 namespace deltabloom::internal::range {
 
-// AppendPrefixes allocates at most this much per key: the hashes of one cut,
-// and what building its filter takes.
+// AppendPrefixes allocates at most this much per key if all keys have prefixes
+// of their own: the hashes of one cut, and what building its filter takes.
+// Measured, with 4 to 24 bits per prefix: 24 to 26 bytes with 10,000 keys, and
+// 17 to 20 with 100,000 or a million.
 inline constexpr uint64_t kPrefixesBytesPerKey = 26;
 
 // Returns the size of a body without its cuts.

@@ -11,7 +11,8 @@
 
 namespace deltabloom::internal {
 
-// `timestamp_size`: of the comparator.
+// Returns the factory of a family's collectors. `timestamp_size` is that of its
+// comparator.
 std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>
 NewRangeCollectorFactory(std::shared_ptr<RangesState> state,
                          size_t timestamp_size);
