@@ -1,12 +1,12 @@
 // Prints the trees of a process as JSON and for Prometheus.
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/process.h"
+#include "engines/rocksdb/base/prometheus.h"
 #include "engines/rocksdb/levels/filter_memory.h"
 #include "engines/rocksdb/levels/tree_bits.h"
 #include "engines/rocksdb/levels/tree_files.h"
@@ -18,16 +18,6 @@
 
 namespace deltabloom::internal {
 namespace {
-
-// Returns the quoted value of a label for Prometheus.
-std::string Label(std::string_view text) {
-  std::string label = "\"";
-  for (const char c : Utf8Of(text)) {
-    if (c == '"' || c == '\\' || c == '\n') label += '\\';
-    label += c == '\n' ? 'n' : c;
-  }
-  return label + '"';
-}
 
 void WriteFamily(const std::string& name, const FamilyTree& family,
                  JsonWriter* json) {
@@ -92,7 +82,7 @@ std::string RocksDBFilterLevelsPrometheus() {
   for (const auto& [name, trees] :
        internal::AllTrees(&internal::TheProcess())) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
-    const std::string database = "{database=" + internal::Label(name);
+    const std::string database = "{database=" + internal::PrometheusLabel(name);
     const std::string metric = "deltabloom_filter_memory_bytes" + database;
     const internal::Memory of = internal::MemoryOf(*trees, 0);
     memory += metric + ",which=\"asked\"} " + std::to_string(of.asked) + "\n" +
@@ -101,7 +91,7 @@ std::string RocksDBFilterLevelsPrometheus() {
     for (const auto& [family_name, family] : trees->families) {
       for (const auto& [origin, share] : family.use.use()) {
         use += "deltabloom_absent_lookups_ratio" + database +
-               ",column_family=" + internal::Label(family_name) +
+               ",column_family=" + internal::PrometheusLabel(family_name) +
                ",written_as=\"" + internal::NameOfOrigin(origin) + "\"} " +
                internal::NumberText(share, 6) + "\n";
       }

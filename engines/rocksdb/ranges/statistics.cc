@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "deltabloom/rocksdb_ranges.h"
+#include "engines/rocksdb/base/prometheus.h"
 #include "util/json.h"
 #include "util/version.h"
 
@@ -50,16 +51,6 @@ constexpr Field kFields[] = {
      "Bytes of the range filters that were built."},
 };
 
-// Escapes the value of a label for Prometheus.
-std::string LabelText(std::string_view value) {
-  std::string text;
-  for (const char byte : internal::Utf8Of(value)) {
-    if (byte == '\\' || byte == '"') text += '\\';
-    text += byte == '\n' ? std::string("\\n") : std::string(1, byte);
-  }
-  return text;
-}
-
 std::string ShareText(uint64_t part, uint64_t whole) {
   if (whole == 0) return std::to_string(part);
   return std::to_string(part) + " (" +
@@ -81,7 +72,8 @@ std::string RocksDBRangeStatistics::ToJson() const {
 
 std::string RocksDBRangeStatistics::ToPrometheus(
     std::string_view family) const {
-  const std::string label = "{family=\"" + LabelText(family) + "\"} ";
+  const std::string label =
+      "{family=" + internal::PrometheusLabel(family) + "} ";
   std::string text;
   for (const Field& field : kFields) {
     const std::string name = std::string("deltabloom_") + field.metric;
