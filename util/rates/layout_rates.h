@@ -10,15 +10,15 @@
 
 namespace deltabloom::internal {
 
-// The rate of the filter that PlanFilter plans: 0 for no keys. It falls with
-// the bits, except for one or two small steps where the number of probes
+// Returns the rate of the filter that PlanFilter plans; 0 for no keys. It falls
+// with the bits, except for one or two small steps where the number of probes
 // changes.
 double PlanRate(const Plan& plan);
 double RateForMillibits(const LayoutRow* row, uint64_t keys,
                         uint32_t millibits_per_key);
 
-// The legal range of false_positive_rate, where one is set. Below it, hashes of
-// 64 bits would decide.
+// Returns whether false_positive_rate may be set to this. Below the legal
+// range, hashes of 64 bits would decide.
 bool ValidRate(double rate);
 
 struct MillibitsAndRate {
@@ -26,9 +26,9 @@ struct MillibitsAndRate {
   double rate;  // of the filter planned with them
 };
 
-// The fewest bits, to a thousandth of them, with which the filter has at most
-// this rate; where no bits suffice, the fewest that come within a tenth of the
-// least possible rate.
+// Returns the fewest bits, to a thousandth of them, with which the filter has
+// at most this rate; where no bits suffice, the fewest that come within a tenth
+// of the least possible rate.
 MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
                                   double rate);
 
@@ -37,14 +37,15 @@ MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
 // bits per key, 1.5 times at 15, and 3.9 times at 20.
 inline constexpr double kMaxClassicBits = 15;
 
-// For AllocateBits; rows[i] belongs to option i of the curve.
+// A curve for AllocateBits; rows[i] belongs to its option i.
 struct LayoutCurve {
   RateCurve curve;
   std::vector<const LayoutRow*> rows;
 };
 
-// classic is used up to kMaxClassicBits, from where on the better of the others
-// takes over; auto means the best of those. Each curve is computed once.
+// Returns the curve of a layout. classic is used up to kMaxClassicBits, from
+// where on the better of the others takes over; auto means the best of those.
+// Each curve is computed once.
 const LayoutCurve& CurveOf(Layout layout);
 
 }  // namespace deltabloom::internal

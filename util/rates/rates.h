@@ -13,51 +13,54 @@
 
 namespace deltabloom::internal {
 
-// (1 - e^(-k n / m))^k. Bloom (Communications of the ACM 13(7), 1970) in the
-// form of Broder and Mitzenmacher (Internet Mathematics 1(4), 2004, section
-// 2.1).
+// Returns (1 - e^(-k n / m))^k. Bloom (Communications of the ACM 13(7), 1970)
+// in the form of Broder and Mitzenmacher (Internet Mathematics 1(4), 2004,
+// section 2.1).
 double BloomRate(double m, double n, double k);
 
-// (1 - (1 - 1/m)^(k n))^k, the chance that k probes meet the expected share of
-// set bits in an array of finite size; the limit above is a little lower.
+// Returns (1 - (1 - 1/m)^(k n))^k, the chance that k probes meet the expected
+// share of set bits in an array of finite size; BloomRate() is a little lower.
 // Precise also where 1/m or the result is tiny.
 double BloomRateFinite(double m, double n, double k);
 
-// BloomRateFinite with a hash of `hash_bits` bits, which a key may share with
-// one of the n.
+// Returns BloomRateFinite with a hash of `hash_bits` bits, which a key may
+// share with one of the n.
 double BloomRateOfHash(double m, double n, double k, unsigned hash_bits);
 
-// The m at which BloomRate(m, n, k) = rate: -k n / ln(1 - rate^(1/k)).
+// Returns the m at which BloomRate(m, n, k) = rate: -k n / ln(1 - rate^(1/k)).
 double BloomBits(double n, double rate, double k);
 
-// The n at which BloomRate(m, n, k) = rate: -m ln(1 - rate^(1/k)) / k.
+// Returns the n at which BloomRate(m, n, k) = rate: -m ln(1 - rate^(1/k)) / k.
 double BloomKeys(double m, double rate, double k);
 
-// The number of keys that explains `set_bits` set bits of m:
+// Returns the number of keys that explains `set_bits` set bits of m:
 // -m/k ln(1 - set_bits/m) (Swamidass and Baldi, Journal of Chemical
-// Information and Modeling 47(3), 2007). Infinite when all bits are set.
+// Information and Modeling 47(3), 2007). It is infinite when all
+// bits are set.
 double KeysFromSetBits(double m, double set_bits, double k);
 
-// The chance that a key shares its hash of `hash_bits` bits with at least one
-// of n others: 1 - (1 - 2^-hash_bits)^n. No filter of such hashes has a lower
-// rate.
+// Returns the chance that a key shares its hash of `hash_bits` bits with at
+// least one of n others: 1 - (1 - 2^-hash_bits)^n. No filter of such hashes has
+// a lower rate.
 double HashCollisionRate(double n, unsigned hash_bits);
 
-// The rate of a filter whose probes of a key are all in one of many blocks of
-// `block_bits` bits: the keys of a block are Poisson distributed (Putze,
-// Sanders, Singler: "Cache-, Hash- and Space-Efficient Bloom Filters", 2007),
-// and the number of set bits varies by its second moment. 0 for no keys.
+// Returns the rate of a filter whose probes of a key are all in one of many
+// blocks of `block_bits` bits: the keys of a block are Poisson distributed
+// (Putze, Sanders, Singler: "Cache-, Hash- and Space-Efficient Bloom Filters",
+// 2007), and the number of set bits varies by its second moment. Returns 0 for
+// no keys.
 double BlockedBloomRate(double block_bits, double keys_per_block, double k);
 
-// The rate of a filter in which a key starts in one of many blocks of rows, and
-// a row keeps `columns` bits of its fingerprint, or one bit less in a share
-// `narrow` of the blocks.
+// Returns the rate of a filter in which a key starts in one of many blocks of
+// rows, and a row keeps `columns` bits of its fingerprint, or one bit less in a
+// share `narrow` of the blocks.
 double RibbonRate(double columns, double narrow);
 
-// RocksDB's Bloom filter since 6.6 (format_version 5): cache lines of 512 bits
-// and RocksDB's number of probes for the bits per key set
-// (FastLocalBloomImpl::ChooseNumProbes in its util/bloom_impl.h). Within 2 % of
-// the measured rates in docs/guide.md, from 5 to 24 bits per key.
+// Return the probes and the rate of RocksDB's Bloom filter since 6.6
+// (format_version 5): cache lines of 512 bits and RocksDB's number of probes
+// for the bits per key set (FastLocalBloomImpl::ChooseNumProbes in its
+// util/bloom_impl.h). The rate is within 2 % of the measured ones in
+// docs/guide.md, from 5 to 24 bits per key.
 unsigned RocksDBBloomProbes(double bits_per_key);
 double RocksDBBloomRate(double bits_per_key);
 

@@ -1,4 +1,4 @@
-// Parses the syntax of RocksDB's OPTIONS files. Does not need RocksDB.
+// Parses the syntax of RocksDB's OPTIONS files. It does not need RocksDB.
 #pragma once
 
 #include <functional>
