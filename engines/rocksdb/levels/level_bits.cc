@@ -162,6 +162,23 @@ void SetTotal(uint64_t total, DatabaseTrees* trees, FamilyTree* family) {
   family->filter_memory = total;
 }
 
+// Sets the average of a column family to its share of the total, and returns
+// the limits of a table. Sets *problem to what keeps the total from being kept.
+BitsLimits ShareTotal(const PolicyOptions& options, const NewTable& table,
+                      DatabaseTrees* trees, FamilyTree* family,
+                      std::string* problem) {
+  if (!(trees->bits_from_before > 0)) {
+    trees->bits_from_before = BitsFromBefore(*trees, options);
+  }
+  const double unknown = trees->bits_from_before;
+  const Memory memory = MemoryOf(*trees, unknown);
+  family->target =
+      SharedBits(memory, options, family->tree.KeysToCome(table), problem);
+  const double free = memory.Shared() - memory.bits;
+  return {options.min_bits_per_key,
+          family->tree.MostBits(table, free, unknown)};
+}
+
 }  // namespace
 
 LevelBits UniformBitsFor(const PolicyOptions& options, int level) {
@@ -203,16 +220,7 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
   family->tree.SetGoal(GoalOf(options));
   BitsLimits limits;
   if (options.filter_memory != 0) {
-    if (!(trees->bits_from_before > 0)) {
-      trees->bits_from_before = BitsFromBefore(*trees, options);
-    }
-    const double unknown = trees->bits_from_before;
-    const Memory memory = MemoryOf(*trees, unknown);
-    family->target =
-        SharedBits(memory, options, family->tree.KeysToCome(table), problem);
-    limits.least = options.min_bits_per_key;
-    limits.most =
-        family->tree.MostBits(table, memory.Shared() - memory.bits, unknown);
+    limits = ShareTotal(options, table, trees, family, problem);
   } else {
     family->target = TargetBits(options, family->tree);
   }
