@@ -1,8 +1,9 @@
 """Switches each heuristic of the choice of cuts off, or gives a constant
-another value, one at a time, and measures which empty scans pass then. Prints
-the table of docs/design.md, "What each part is worth".
+another value, one at a time, and measures which empty scans pass then, in
+several sets of random keys. Prints the table of docs/design.md, "What each part
+is worth".
 
-    python3 tests/ablation/range_cuts.py [--keys N] [--bits N] [--jobs N] [NAME...]
+    python3 tests/ablation/range_cuts.py [--keys N] [--bits N] [--sets N] [--jobs N] [NAME...]
 
     NAME  parts of the names of rows; "A+B" switches the rows A and B together
 
@@ -17,6 +18,7 @@ import os
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -88,16 +90,21 @@ PARTS = [
     ),
     (
         "bit_division.cc",
-        "RejectedByNextBit(by_prefixes, bits[i]) / `std::max(price, 1.0 / 8)`;",
+        "RejectedByNextBit(by_prefixes, bits[i]) / `std::max(cost, 1.0 / 8)`;",
         {
             "the next bit goes where most samples are rejected, whatever it costs": "1.0",
-            "bits that rounding makes free come first": "std::max(price, 1e-9)",
+            "bits that rounding makes free come first": "std::max(cost, 1e-9)",
         },
     ),
     (
         "choice.cc",
-        "if (with.passing >= best_passing * (`1 - kRounding`)) continue;",
-        {"rounding may decide between equal cuts": "1.0"},
+        "if (`with.passing >= best_passing * (1 - kRounding)`) continue;",
+        {
+            "rounding may decide between equal cuts": "with.passing >= best_passing",
+            "of equal cuts the shallowest": (
+                "with.passing >= best_passing * (1 + (best == kNone ? -1 : 1) * kRounding)"
+            ),
+        },
     ),
     (
         "choice.cc",
@@ -326,8 +333,20 @@ Table = collections.namedtuple("Table", "kinds means building")
 
 
 def measure(program, arguments, rows):
-    """The table of the program with these rows switched."""
-    environment = {**os.environ, "ABLATION": ",".join(str(ROWS.index(row)) for row in rows)}
+    """The mean of the tables of all sets of keys with these rows switched."""
+    tables = [measure_set(program, arguments, rows, i) for i in range(arguments.sets)]
+    kinds = {
+        kind: [statistics.mean(table.kinds[kind][i] for table in tables) for i in range(4)]
+        for kind in tables[0].kinds
+    }
+    means = [statistics.mean(table.means[i] for table in tables) for i in range(4)]
+    return Table(kinds, means, sum(table.building for table in tables))
+
+
+def measure_set(program, arguments, rows, keys):
+    """The table of the program for one set of keys."""
+    switched = ",".join(str(ROWS.index(row)) for row in rows)
+    environment = {**os.environ, "ABLATION": switched, "DELTABLOOM_SEED": str(keys)}
     command = [program, f"-n{arguments.keys}", f"-b{arguments.bits}"]
     output = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     kinds, means, building = {}, None, None
@@ -343,21 +362,22 @@ def measure(program, arguments, rows):
     return Table(kinds, means, building)
 
 
-def worst(now, base):
-    """The kind of scan of which most more pass."""
+def most(now, base, sign):
+    """The kind of scan of which most more pass (sign 1), or fewer (-1)."""
     more = {
         (kind, i): now.kinds[kind][i] - base.kinds[kind][i]
         for kind in base.kinds
         for i in range(len(MEASURES))
     }
-    kind, i = max(more, key=more.get)
-    return f"{more[kind, i]:+.1f} ({kind}, {MEASURES[i]})" if more[kind, i] > 0 else "none"
+    kind, i = max(more, key=lambda place: sign * more[place])
+    return f"{more[kind, i]:+.1f} ({kind}, {MEASURES[i]})"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--keys", type=int, default=20_000, help="of each table [%(default)s]")
     parser.add_argument("--bits", type=float, default=8, help="per key [%(default)s]")
+    parser.add_argument("--sets", type=int, default=3, help="of random keys [%(default)s]")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--program", type=pathlib.Path, help="a program that was built before")
     parser.add_argument("names", nargs="*", help="parts of the names of rows [all]")
@@ -372,8 +392,8 @@ def main():
         else:
             chosen.append([row for row in ROWS[1:] if any(part in row for part in parts)])
     program = arguments.program or build()
-    print("| | " + ", % | ".join(MEASURES) + ", % | a kind, most | building |")
-    print("|---|" + "---|" * (len(MEASURES) + 2))
+    print("| | " + ", % | ".join(MEASURES) + ", % | a kind, most | a kind, least | building |")
+    print("|---|" + "---|" * (len(MEASURES) + 3))
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         base = None
         for rows, now in zip(
@@ -382,7 +402,8 @@ def main():
             base = base or now
             means = " | ".join(f"{mean:.2f}" for mean in now.means)
             print(
-                f"| {' and '.join(rows) or 'as it is'} | {means} | {worst(now, base)} "
+                f"| {' and '.join(rows) or 'as it is'} | {means} "
+                f"| {most(now, base, 1)} | {most(now, base, -1)} "
                 f"| {now.building / base.building:.2f} |",
                 flush=True,
             )

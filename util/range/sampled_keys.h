@@ -20,7 +20,8 @@ struct SampledKey {
   int SharedBelow(size_t bits) const;
 };
 
-// Returns 64 to 127 keys, spread evenly over the table; all if it has no more.
+// Returns all keys of a table that has up to 127, and of others 64 to 127,
+// spread evenly.
 std::vector<SampledKey> SampleKeys(const KeyStore& keys);
 
 }  // namespace deltabloom::internal::range
