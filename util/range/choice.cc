@@ -21,7 +21,7 @@ namespace {
 
 // At least this share of the bits is spent on what the keys suggest. Samples
 // get the rest first; what they leave goes to the keys as well. docs/design.md
-// compares shares.
+// compares shares ("What each part is worth").
 constexpr double kShareOfKeys = 1.0 / 3;
 // After the first one, which is better than no filter even if it rejects few
 // samples, a cut is added only if it saves this share of the passing samples:
