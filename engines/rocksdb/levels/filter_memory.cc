@@ -16,8 +16,8 @@ namespace {
 // The share of the total that the average is planned with. Filters on disk may
 // then have the whole total, which is 3 % more than planned, as they may
 // without a total. If all of the total were planned, filters would exceed it by
-// up to 16 % instead of 5 %, and lookups have 1.37 times as many false
-// positives (docs/measurements.md).
+// 10 % instead of 5 %, and lookups have 1.2 times as many false positives
+// (docs/measurements.md).
 constexpr double kPlannedMemory = 1 / (1 + kMostExcess);
 
 }  // namespace

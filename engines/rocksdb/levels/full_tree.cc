@@ -35,7 +35,7 @@ FullTree PlanFullTree(const std::map<int, LevelRuns>& now,
   if (!limits.Known()) return tree;
 
   // Level 0 is emptied whenever it is full, so it is half full on average. If
-  // it were planned full, lookups would have 1.19 times as many false positives
+  // it were planned full, lookups would have 1.20 times as many false positives
   // (docs/measurements.md).
   const double flushes = limits.level0_files / 2;
   tree.levels[0] = {flushes, flushes * flush_keys};

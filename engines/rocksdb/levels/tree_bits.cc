@@ -15,14 +15,14 @@ namespace deltabloom::internal {
 namespace {
 
 // Takes the place of kMostExcess where whole runs are written; it is promised
-// to users as that is. With 0.03 instead lookups have 1.20 times as many false
+// to users as that is. With 0.03 instead lookups have 1.31 times as many false
 // positives (docs/measurements.md).
 constexpr double kMostExcessOfRuns = 0.05;
 
 // The part of the free bits that a whole run may have. The rest is left to
 // later runs, each of which may have the same part of it. With all that is free
-// instead, or with a quarter, lookups have more false positives, 1.06 and 1.11
-// times as many (docs/measurements.md).
+// instead, or with a quarter, lookups have 1.24 and 1.19 times as many false
+// positives (docs/measurements.md).
 constexpr double kPartOfFree = 0.5;
 
 }  // namespace

@@ -33,7 +33,7 @@ inline constexpr double kNeededUse = 0.001;
 // which is what users are promised (docs/levels.md): with more of it lookups
 // would have fewer false positives, for memory that nobody has asked for. Upper
 // levels need it where RocksDB moved tables into the last run without
-// writing them anew. With 0 lookups have 1.14 times as many false positives;
+// writing them anew. With 0 lookups have 1.13 times as many false positives;
 // without a limit sequential loads have 13 bits per key instead of 10
 // (docs/measurements.md).
 inline constexpr double kMostExcess = 0.03;
