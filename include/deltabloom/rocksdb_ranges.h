@@ -66,9 +66,9 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
   // The most temporary memory for building the filter of one table, in bytes. A
   // table that needs more gets no filter. 0: no limit. A key takes some 26
   // bytes and those that it does not share with the key before. The latter are
-  // kept in steps of 64 KiB, so with a smaller limit no table gets a filter.
-  // The samples of scans count as well, which are up to 2,048: with keys and
-  // bounds of 60 bytes they take up to 1 MB.
+  // kept in steps of 64 KiB. The samples of scans count as well, which are up
+  // to 2,048: with keys and bounds of 60 bytes they take up to 1 MB. So with a
+  // limit of less than some 1.1 MB no table gets a filter once scans are known.
   uint64_t max_build_bytes = 0;
 
   // "none", or a key transform (key_transform.h) that maps the order of the
