@@ -116,6 +116,7 @@ HEURISTICS = [
         "(OFF ? 1 : kPartOfFree) * std::max(free, 0.0)",
         UNIVERSAL,
     ),
+    # Its text is what the part before leaves.
     (
         "universal: half of what is free (else a quarter)",
         "tree_bits.cc",

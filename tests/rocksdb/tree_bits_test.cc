@@ -59,8 +59,9 @@ double BitsOf(const TreeBits& tree, const NewTable& table = {}) {
   return tree.BitsFor(table, Curve()).bits_per_key;
 }
 
-// A tree with a target of 10 bits from words "LEVEL:KEYS@BITS<ORIGIN", a table
-// each: its level, keys, bits per key, and the level that it was written for,
+// A tree with an average of 10 bits from words "LEVEL:KEYS@BITS<ORIGIN", a
+// table each: its level, keys, bits per key, and the level that it was written
+// for,
 // "<last" for the last run. Files are numbered from 1.
 TreeBits TreeOf(const std::string& text) {
   TreeBits tree;
@@ -1156,26 +1157,33 @@ TEST_F(RunUseTest, SourcesComeAndGo) {
   EXPECT_EQ(counter.use().at(kBottommost), 0.5);
 }
 
-// What was counted before is not counted again.
+// What was counted before is not counted again, whoever counted it. A policy
+// that was copied goes on counting for the tables that it has opened.
 TEST_F(RunUseTest, ForgottenLookupsStayForgotten) {
   const std::map<int, double> weights = {{kBottommost, 1}};
-  const auto source = std::make_shared<PolicyStatistics>();
-  const auto look = [&](uint64_t negatives) {
+  const auto first = std::make_shared<PolicyStatistics>();
+  const auto second = std::make_shared<PolicyStatistics>();
+  const auto look = [](const std::shared_ptr<PolicyStatistics>& source,
+                       uint64_t negatives) {
     CountLookups(source->Group({6, "compact", true}).slot, 20'000, negatives,
                  0);
   };
-  counter.Update(source, weights);
-  look(20'000);
-  counter.Update(source, weights);
+  counter.Update(first, weights);
+  look(first, 20'000);
+  counter.Update(first, weights);
   EXPECT_EQ(counter.use().at(kBottommost), 1);
-  look(20'000);
-  counter.Forget(source);
+  look(first, 20'000);
+  look(second, 20'000);
+  counter.Forget(second);
   EXPECT_TRUE(counter.use().empty());
-  counter.Update(source, weights);
+  counter.Update(second, weights);
   EXPECT_TRUE(counter.use().empty());
-  look(5'000);
-  counter.Update(source, weights);
+  look(first, 5'000);
+  counter.Update(second, weights);
   EXPECT_EQ(counter.use().at(kBottommost), 0.25);
+  look(second, 20'000);
+  counter.Update(second, weights);
+  EXPECT_GT(counter.use().at(kBottommost), 0.5);
 }
 
 // A table of the last run that has older data below it has the weight of that

@@ -151,11 +151,14 @@ class Tidiness(unittest.TestCase):
                 self.assertTrue(there, f"{here} links to {link}")
 
     def test_commands_in_documents_have_options_of_their_scripts(self):
+        commands = 0
         for here, text in files("*.md"):
             for script, options in re.findall(r"script/(demo|bench|study)( [^`|#\n]*)", text):
+                commands += 1
                 takes = re.findall(r"--[a-z-]+", (ROOT / "script" / script).read_text())
                 for option in re.findall(r"--[a-z-]+", options):
                     self.assertIn(option, takes, f"{here}: script/{script}{options}")
+        self.assertGreater(commands, 15)
 
 
 if __name__ == "__main__":

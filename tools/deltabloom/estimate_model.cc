@@ -134,7 +134,7 @@ double FalsePositives(const std::vector<TreeLevel>& tree,
 }
 
 // The bits per key of each level under allocation=levels, as
-// engines/rocksdb/levels/table_bits.cc gives them in a full tree: if fewer
+// engines/rocksdb/levels/tree_bits.cc gives them in a full tree: if fewer
 // lookups than kNeededUse need the last level, bits are given back.
 std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
                                  const internal::RateCurve& curve,

@@ -1,7 +1,6 @@
 #include "util/rates/layout_rates.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <utility>

@@ -145,7 +145,7 @@ bool ReadRocksDBTree(rocksdb::DB* db, std::string* error) {
           "the database has no listener of Deltabloom: open it with "
           "listeners=deltabloom or NewRocksDBFilterListener()");
     }
-    internal::ReadTree(&internal::TheProcess(), db);
+    internal::ReadTrees(&internal::TheProcess(), db);
     return true;
   });
 }

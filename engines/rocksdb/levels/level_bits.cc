@@ -71,8 +71,7 @@ uint32_t MillibitsOf(double bits_per_key) {
 }
 
 // Returns a line for the LOG if the bits of a level have changed much since the
-// last line, else nothing: "... level 0 22.1, level 5
-// 13.2, bottommost 9.6; ...".
+// last line, else nothing. docs/levels.md shows one.
 std::string LogChange(const std::string& name, FamilyTree* family) {
   std::string text;
   bool changed = false;
@@ -273,7 +272,9 @@ LevelChoice ChooseByLevel(Process* process, const PolicyOptions& options,
   choice.bits = bits;
   RememberBits(bits, without_use, &family.given[table.Origin()]);
   choice.log_line = LogChange(it->first, &family);
-  const std::string line = LogProblem(problem, &trees);
+  // Families without a total say nothing of those that have one.
+  const std::string line =
+      options.filter_memory == 0 ? std::string() : LogProblem(problem, &trees);
   if (!choice.log_line.empty() && !line.empty()) choice.log_line += "\n";
   choice.log_line += line;
   return choice;

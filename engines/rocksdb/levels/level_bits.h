@@ -7,9 +7,12 @@
 #include <string>
 
 #include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/base/process.h"
+#include "engines/rocksdb/levels/tree_bits.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/options.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
@@ -23,9 +26,9 @@ struct LevelBits {
 
 struct LevelChoice {
   LevelBits bits;
-  // Why bits are uniform, if no listener has announced the table, or its tree
-  // is not known yet. SstFileWriter's tables have uniform bits, too, and so
-  // have tables where BitsInTree() has none for them.
+  // Why bits are uniform: no listener has announced the table, or its tree is
+  // not known yet. Both are false for tables of SstFileWriter, and where
+  // BitsInTree() returns none, whose bits are uniform, too.
   bool no_listener = false;
   bool no_tree = false;
   // One line for the LOG if the bits of a level have changed much, and one if

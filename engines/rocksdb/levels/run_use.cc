@@ -61,8 +61,14 @@ void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
 }
 
 void RunUseCounter::Forget(const std::shared_ptr<PolicyStatistics>& source) {
-  *this = RunUseCounter();
-  if (source != nullptr) sources_[source] = source->RowsSinceStart();
+  if (source != nullptr) sources_.try_emplace(source);
+  RunUseCounter forgotten;
+  for (const auto& [from, seen] : sources_) {
+    const auto statistics = from.lock();
+    if (statistics == nullptr) continue;
+    forgotten.sources_[from] = statistics->RowsSinceStart();
+  }
+  *this = std::move(forgotten);
 }
 
 void RunUseCounter::Count(std::map<int, OriginLookups> lookups,

@@ -30,13 +30,14 @@ class RunUseCounter {
 
   // Takes what `source`, the statistics of a policy, and the sources of earlier
   // calls have counted since the last call. A copy of a policy is a source of
-  // its own. REQUIRES: filters_per_lookup is TreeBits::FiltersPerLookup() of
+  // its own. REQUIRES: filters_per_lookup is TreeFiles::FiltersPerLookup() of
   // the tree. Throws std::bad_alloc.
   void Update(const std::shared_ptr<PolicyStatistics>& source,
               const std::map<int, double>& filters_per_lookup);
 
-  // Forgets all that was counted, and what `source` (which may be null) has
-  // counted until now.
+  // Forgets all that was counted, and what `source`, which may be null, and
+  // earlier sources have counted until now. Throws std::bad_alloc; then nothing
+  // is forgotten.
   void Forget(const std::shared_ptr<PolicyStatistics>& source);
 
   // Does what Update() does, for given lookups by origin. Lookups of

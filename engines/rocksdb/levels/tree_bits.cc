@@ -1,7 +1,6 @@
 #include "engines/rocksdb/levels/tree_bits.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -14,9 +13,9 @@
 namespace deltabloom::internal {
 namespace {
 
-// Takes the place of kMostExcess where whole runs are written; it is promised
-// to users as that is. With 0.03 instead lookups have 1.31 times as many false
-// positives (docs/measurements.md).
+// Takes the place of kMostExcess where whole runs are written. Like that one it
+// is promised to users (docs/levels.md). With 0.03 instead lookups have 1.31
+// times as many false positives (docs/measurements.md).
 constexpr double kMostExcessOfRuns = 0.05;
 
 // The part of the free bits that a whole run may have. The rest is left to
@@ -191,9 +190,9 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   // 1. Plan the full tree, and the average of its filters.
   const FullTree plan = PlanWith(table);
   const std::vector<SortedRun> runs = RunsOf(plan);
-  const double planned_average = PlannedAverage(runs, curve);
+  const double lowered_average = PlannedAverage(runs, curve);
   // There are no upper levels for which the only run would save bits.
-  if (IsOnlyRunOfManualCompaction(table) && planned_average == average_) {
+  if (IsOnlyRunOfManualCompaction(table) && lowered_average == average_) {
     return {std::max(average_, LeastBits())};
   }
 
@@ -201,14 +200,14 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   // tables of the last run have its weight, though some of them may not be
   // bottommost.
   const double run = KeysOfRun(table, plan);
-  if (!(run > 0)) return {planned_average};
+  if (!(run > 0)) return {lowered_average};
   TableBits given;
   double keys = 0;
   for (const SortedRun& of : runs) keys += of.keys;
   given.share = std::min(run / keys, 1.0);
   const int origin = plan.InLastRun(table.level) ? kBottommost : table.Origin();
   given.bits_per_key = BitsAtPrice(curve, Weighted(origin, {1, run}),
-                                   PriceOfBits(curve, runs, planned_average));
+                                   PriceOfBits(curve, runs, lowered_average));
 
   // 3. Limit what is more than the average by the filters on disk.
   if (goal_ == BitsGoal::kAverage && given.bits_per_key > average_) {

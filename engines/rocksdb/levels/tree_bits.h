@@ -3,8 +3,9 @@
 //
 // The rule is (docs/design.md has an example with numbers): the optimiser
 // (util/rates/allocation.h) distributes the average over the runs of the full
-// tree (full_tree.h). A table gets the bits of its run there, but not more than
-// the average as far as the filters on disk would exceed it.
+// tree (full_tree.h). A table gets the bits of its run there; what is more than
+// the average it gets only as far as filters on disk stay within their limit.
+// Whole runs, as of universal compaction, have a rule of their own.
 #pragma once
 
 #include <algorithm>

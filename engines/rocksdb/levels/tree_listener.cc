@@ -90,7 +90,7 @@ void CountWritten(const rocksdb::TableFileCreationInfo& info, uint64_t file,
 // Forgets the CompactFiles whose last table is deleted: it has failed, so its
 // tables replace nothing, or it has ended long ago. REQUIRES: trees->mutex is
 // held.
-void ForgetFailedJob(uint64_t deleted, DatabaseTrees* trees) {
+void ForgetSilentJob(uint64_t deleted, DatabaseTrees* trees) {
   for (auto job = trees->jobs.begin(); job != trees->jobs.end();) {
     const bool ended = job->second.silent && job->second.last_output == deleted;
     job = ended ? trees->jobs.erase(job) : std::next(job);
@@ -215,11 +215,11 @@ class TreeListener final : public rocksdb::EventListener {
   void OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) override {
     WithoutThrowing([&] {
       const auto trees = FindTrees(process_, info.db_name);
-      if (trees == nullptr) return;
       const uint64_t file = FileNumber(info.file_path);
+      if (trees == nullptr || file == 0) return;
       const std::lock_guard<std::mutex> lock(trees->mutex);
       trees->origins.erase(info.file_path);
-      ForgetFailedJob(file, trees.get());
+      ForgetSilentJob(file, trees.get());
       for (auto& [name, family] : trees->families) {
         if (family.tree.Find(file).level >= 0) {
           trees->changed_silently = true;

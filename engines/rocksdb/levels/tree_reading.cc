@@ -178,7 +178,7 @@ void UpdateTree(DB* db, DatabaseTrees* trees, const std::string& family_name,
   if (family != nullptr) family->tree.Edit(removed, added);
 }
 
-void ReadTree(Process* process, DB* db) {
+void ReadTrees(Process* process, DB* db) {
   const auto trees = TreesOfDB(process, db);
   {
     const std::lock_guard<std::mutex> lock(trees->mutex);

@@ -1,7 +1,7 @@
 // The trees of all open databases of a process.
 //
 // Who makes them: the listener of a database, at the first event of the
-// database after it was opened, or ReadTree(). They are in Process::databases.
+// database after it was opened, or ReadTrees(). They are in Process::databases.
 //
 // Who uses them: the listener updates them at each event. Policies look up the
 // tree of the table that they build a filter for, and change what belongs to
