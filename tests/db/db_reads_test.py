@@ -17,11 +17,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from support import (  # noqa: E402
-    assert_script_takes_options_of,
-    open_terminal,
-    seed_of_this_run,
-)
+from support import assert_script_takes_options_of, open_terminal, seed_of_this_run  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
 SEED = seed_of_this_run()
