@@ -132,13 +132,14 @@ TEST(RangeBuilder, NumbersBesideAllKeysDoNotPass) {
   constexpr uint64_t kFirst = 0x4080000000000000;
   constexpr uint64_t kLast = 0xc080000000000000;
   internal::range::KeyStore keys;
-  keys.Add(BigEndian(kFirst), 0);
+  const auto add = [&keys](const std::string& key) {
+    keys.Add(key, internal::range::CommonPrefix(key, keys.Last()));
+  };
+  add(BigEndian(kFirst));
   for (const std::string& key : Integers(2000)) {
-    if (BigEndian(kFirst) < key && key < BigEndian(kLast)) {
-      keys.Add(key, internal::range::CommonPrefix(key, keys.Last()));
-    }
+    if (BigEndian(kFirst) < key && key < BigEndian(kLast)) add(key);
   }
-  keys.Add(BigEndian(kLast), 0);
+  add(BigEndian(kLast));
   const internal::range::NumbersPlan plan =
       PlanNumbers(keys, 1500, uint64_t{1} << 48);
   ASSERT_TRUE(plan.Fits());
