@@ -907,7 +907,7 @@ TEST_F(TreeListenerTest, TheFirstOfSeveralListenersCounts) {
   EXPECT_EQ(written.keys, 100);
 }
 
-// With a rate the average depends on the weights: the bits without them are
+// The average of a rate depends on the weights, so the bits without them are
 // those of the average without them.
 TEST_F(TreeListenerTest, BitsWithoutWeights) {
   internal::PolicyOptions options;

@@ -11,8 +11,7 @@
 namespace deltabloom::internal::range {
 namespace {
 
-// At least so many keys are sampled, and fewer than twice as many.
-// docs/design.md compares numbers of keys.
+// 64 to 127 keys are sampled. docs/design.md compares other numbers.
 constexpr uint64_t kKeysForSamples = 64;
 
 }  // namespace

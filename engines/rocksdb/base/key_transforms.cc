@@ -17,7 +17,7 @@
 namespace deltabloom::internal {
 namespace {
 
-// By deltabloom/key_transform.h.
+// deltabloom/key_transform.h has the same limit.
 constexpr size_t kMaxNameSize = 64;
 constexpr char kNameBytes[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";

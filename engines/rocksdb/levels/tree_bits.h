@@ -30,13 +30,12 @@ using RunUse = std::map<int, double>;
 // where all lookups hit (docs/measurements.md).
 inline constexpr double kNeededUse = 0.001;
 
-// Filters on disk may exceed the average that is planned by this part of it,
-// which is what users are promised (docs/levels.md): with more of it lookups
-// would have fewer false positives, for memory that nobody has asked for. Upper
-// levels need it where RocksDB moved tables into the last run without
-// writing them anew. With 0 lookups have 1.13 times as many false positives;
-// without a limit sequential loads have 13 bits per key instead of 10
-// (docs/measurements.md).
+// Filters on disk may exceed the average that is planned by this part of it.
+// Users are promised this limit (docs/levels.md): more would save reads, but
+// take memory beyond what was set. Upper levels need it where RocksDB moved
+// tables into the last run without writing them anew. With 0 lookups have 1.13
+// times as many false positives; without a limit sequential loads have 13 bits
+// per key instead of 10 (docs/measurements.md).
 inline constexpr double kMostExcess = 0.03;
 
 // A compaction that runs.

@@ -104,7 +104,6 @@ class TreeFiles {
   static constexpr size_t kMostFilesOfLevel0 = 100;
   // Returns the levels as they are.
   std::map<int, LevelRuns> Levels() const;
-  int DeepestLevel() const;
   // Returns how many filters of each origin a lookup of an absent key queries.
   std::map<int, double> FiltersPerLookup() const;
 
@@ -125,6 +124,7 @@ class TreeFiles {
   }
 
  private:
+  int DeepestLevel() const;
   // Adds a file to the sums, or takes it out of them if `add` is false.
   void Count(uint64_t number, const File& file, bool add);
 

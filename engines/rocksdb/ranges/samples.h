@@ -30,7 +30,7 @@ class ScanSamples {
   // So the samples stand for the last 32,000 scans of their kind, and a scan
   // takes 8 ns on average instead of the 55 ns that storing each would take.
   // With a larger number it would be 6 ns, as 55 / 31 of the 8 are spent on
-  // storing. A prime, so that scans that take turns are all met.
+  // storing. It is a prime, so that scans that take turns are all met.
   static constexpr uint32_t kEvery = 31;
 
   enum class Kind : uint8_t {
