@@ -21,26 +21,24 @@ from common import colours, drawing  # noqa: E402
 KEYS = 1e9
 BITS = [4 + 0.5 * i for i in range(33)]
 SHOWN = {
-    ("rocksdb-bloom", "uniform"): "RocksDB's Bloom",
-    ("rocksdb-ribbon", "uniform"): "RocksDB's Ribbon",
-    ("local", "uniform"): "local",
-    ("compact", "uniform"): "compact",
-    ("local", "levels"): "local, levels",
-    ("auto", "levels"): "auto, levels",
+    "rocksdb-bloom": "RocksDB's Bloom",
+    "rocksdb-ribbon": "RocksDB's Ribbon",
+    "local": "local",
+    "compact, uniform": "compact, uniform",
+    "compact": "compact, the default",
 }
 
 
 def lines(program):
-    """{(filter, allocation): [(GiB, reads), ...]}"""
-    found = {key: [] for key in SHOWN}
+    """{filter: [(GiB, reads), ...]}"""
+    found = {name: [] for name in SHOWN}
     for bits in BITS:
         command = [program, "estimate", f"--keys={KEYS}", f"--bits-per-key={bits}", "--json"]
         for row in json.loads(subprocess.run(command, check=True, capture_output=True).stdout)[
             "filters"
         ]:
-            key = (row["filter"], row["allocation"])
-            if key in found:
-                found[key].append((row["bytes"] / 2**30, row["absent_reads"]))
+            if row["filter"] in found:
+                found[row["filter"]].append((row["bytes"] / 2**30, row["absent_reads"]))
     return found
 
 
@@ -49,13 +47,13 @@ def main():
         sys.exit(__doc__)
     figure, (axes,) = drawing.figure(1, 1, 8, 4.4)
     drawing.logarithmic(axes, "y", (1,))
-    for key, points in lines(sys.argv[1]).items():
+    for name, points in lines(sys.argv[1]).items():
         axes.plot(
             [point[0] for point in points],
             [point[1] for point in points],
-            color=colours.of_filter(key[0]),
-            ls="--" if key[1] == "levels" else "-",
-            label=SHOWN[key],
+            color=colours.of_filter(name.removesuffix(", uniform")),
+            ls="--" if name.endswith(", uniform") else "-",
+            label=SHOWN[name],
         )
     axes.set_xlabel("memory of the filters, GiB (linear)")
     axes.set_ylabel("reads per lookup of an absent key (logarithmic)")

@@ -13,7 +13,8 @@ FILTERS = {
     "deltabloom-classic": "#dd8452",
     "deltabloom-local": "#c44e52",
     "deltabloom-compact": "#55a868",
-    "deltabloom-auto": "#2f7f73",
+    "deltabloom-compact-uniform": "#9ccc9c",
+    "deltabloom": "#2f7f73",
     "rocksdb-bloom-prefix": "#b5498c",
     "rocksdb-segments": "#3a86c8",
     "deltabloom-ranges": "#f4a261",
@@ -25,14 +26,7 @@ FILTERS = {
 }
 
 
-def has_levels(name):
-    """With allocation=levels a filter keeps its colour: lines are dashed and bars
-    are hatched."""
-    return name.endswith("-levels")
-
-
 def of_filter(name):
     """Returns the colour of a filter by the name that a page gives it: "local" is
     deltabloom-local. A name without a colour gets INK."""
-    name = name.removesuffix("-levels")
     return FILTERS.get(name) or FILTERS.get(f"deltabloom-{name}", INK)

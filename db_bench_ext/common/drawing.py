@@ -18,7 +18,7 @@ from matplotlib.ticker import (
 )  # noqa: E402
 
 from common import whole_file  # noqa: E402
-from common.colours import GRID, INK, MUTED, has_levels, of_filter  # noqa: E402
+from common.colours import GRID, INK, MUTED, of_filter  # noqa: E402
 
 DOTS_PER_INCH = 110
 
@@ -80,16 +80,7 @@ def filter_bars(axes, names, values, label, errors=None):
                 axes.plot(slash, [row + 0.4, row - 0.4], color="white", lw=1.5, zorder=3)
         furthest = max(furthest, end + error)
         axes.barh(
-            row,
-            end,
-            height=0.62,
-            xerr=error or None,
-            color=of_filter(name),
-            ecolor=INK,
-            zorder=2,
-            hatch="///" if has_levels(name) else None,
-            edgecolor="white",
-            linewidth=0,
+            row, end, height=0.62, xerr=error or None, color=of_filter(name), ecolor=INK, zorder=2
         )
         axes.text(
             end + error + top * 0.02,

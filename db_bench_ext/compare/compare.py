@@ -99,9 +99,6 @@ def numbers(text, option):
         raise ValueError(f"{option} {text}: not a list of positive numbers") from None
 
 
-NEEDS = "levels need readmissing-grown among --workloads"
-
-
 def cells(chosen):
     """The cells of the options; sets the preset's sizes where none are given."""
     filters = matrix.FILTERS
@@ -120,11 +117,6 @@ def cells(chosen):
             [int(size * matrix.MIB) for size in numbers(chosen.cache_mib or "8", "--cache-mib")],
             shapes,
         )
-    taking_part = {cell.database.filter for cell in wanted}
-    for one in filters:
-        if chosen.filters and one not in taking_part:
-            raise ValueError(f"--filters {one.name}: takes part in none of the workloads; {NEEDS}")
-    chosen.left_out = matrix.left_out(filters, wanted) if chosen.filters else []
     chosen.keys = int(chosen.keys or keys)
     chosen.reads = int(chosen.reads or reads)
     chosen.repetitions = int(chosen.repetitions or repetitions)
@@ -222,8 +214,6 @@ def about(chosen):
 def compare(chosen):
     folder = chosen.output.resolve()
     display = terminal.Display()
-    for one, workloads in chosen.left_out:
-        display.say(f"compare: {one.name} takes no part in {', '.join(workloads)}: {NEEDS}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         prepare(chosen, folder, display)

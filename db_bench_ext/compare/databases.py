@@ -27,7 +27,7 @@ OPTIONS = """\
   use_direct_reads={direct}
   max_open_files=-1
   max_background_jobs=2
-{listener}
+
 [CFOptions "default"]
   num_levels=5
   compression=kNoCompression
@@ -90,7 +90,6 @@ class Databases:
                 version=self.settings.version,
                 direct=str(self.settings.direct).lower(),
                 frozen=str(frozen).lower(),
-                listener="  listeners=deltabloom\n" if database.filter.levels else "",
                 prefix=f"  prefix_extractor=rocksdb.FixedPrefix.{PREFIX_SIZE}\n" if prefix else "",
                 table=table,
             ),

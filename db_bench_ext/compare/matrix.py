@@ -12,7 +12,6 @@ class Filter:
 
     name: str
     uri: str = ""
-    levels: bool = False  # needs a listener, which learns the tree as it grows
 
     @property
     def ours(self):
@@ -21,10 +20,6 @@ class Filter:
     def policy(self, bits_per_key):
         return self.uri.format(bits=f"{bits_per_key:g}")
 
-    def takes_part_in(self, workload):
-        """Levels need trees that grow."""
-        return workload.grown or not self.levels
-
 
 FILTERS = [
     Filter("none"),
@@ -32,9 +27,11 @@ FILTERS = [
     Filter("rocksdb-ribbon", "ribbonfilter:{bits}"),
     Filter("deltabloom-classic", "deltabloom:{bits}:classic"),
     Filter("deltabloom-local", "deltabloom:{bits}:local"),
-    Filter("deltabloom-compact", "deltabloom:{bits}:compact"),
-    Filter("deltabloom-auto", "deltabloom:{bits}:auto"),
-    Filter("deltabloom-auto-levels", "deltabloom:{bits}:auto:levels", levels=True),
+    Filter(
+        "deltabloom-compact-uniform",
+        "{{id=deltabloom;bits_per_key={bits};upper_bits_per_key={bits}}}",
+    ),
+    Filter("deltabloom", "deltabloom:{bits}"),
 ]
 
 
@@ -152,19 +149,7 @@ def product(filters, workloads, bits_per_key=(10,), caches=(8 * MIB,), shapes=("
             bits_per_key, shapes, caches, workloads
         )
         for one in filters
-        if one.takes_part_in(workload)
     ]
-
-
-def left_out(filters, cells):
-    """(filter, workloads) for each of the filters that does not take part in all
-    workloads of the cells."""
-    workloads = list(dict.fromkeys(cell.workload for cell in cells))
-    pairs = [
-        (one, [other.name for other in workloads if not one.takes_part_in(other)])
-        for one in filters
-    ]
-    return [(one, names) for one, names in pairs if names]
 
 
 def preset(name, filters):
@@ -175,7 +160,7 @@ def preset(name, filters):
 
     if name == "quick":
         cells = product(filters, named("readmissing", "readrandom", "multireadrandom"))
-        usual = [one for one in filters if one.name in ("rocksdb-bloom", "deltabloom-auto-levels")]
+        usual = [one for one in filters if one.name in ("rocksdb-bloom", "deltabloom")]
         return cells + product(usual, named("readmissing-grown")), 200000, 40000, 2
     with_filter = [one for one in filters if one.uri]
     cells = product(filters, [one for one in WORKLOADS if not one.grown])

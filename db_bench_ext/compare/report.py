@@ -190,22 +190,21 @@ def groups(rows):
 
 def headline(rows):
     """The main findings, from the first groups of absent lookups."""
-    return " ".join(filter(None, (reads_saved(rows), fewer_with_levels(rows))))
+    return " ".join(filter(None, (reads_saved(rows), fewer_on_grown(rows))))
 
 
-def fewer_with_levels(rows):
-    """Returns a sentence on reads with levels, from the first tree that grew."""
+def fewer_on_grown(rows):
+    """Returns a sentence on reads of the first tree that grew."""
     reads = {}
     for row in rows:
         if row["workload"] == "readmissing-grown":
             reads.setdefault(row["filter"], row["data_block_reads_per_lookup"])
-    bloom, levels = reads.get("rocksdb-bloom"), reads.get("deltabloom-auto-levels")
-    if not bloom or not levels:
+    bloom, ours = reads.get("rocksdb-bloom"), reads.get("deltabloom")
+    if not bloom or not ours:
         return ""
     return (
         "On a tree that RocksDB's compactions made, a lookup of an absent key reads "
-        f"{bloom / levels:.1f} times fewer blocks with deltabloom-auto-levels than with "
-        "rocksdb-bloom."
+        f"{bloom / ours:.1f} times fewer blocks with deltabloom than with rocksdb-bloom."
     )
 
 

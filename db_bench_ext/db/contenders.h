@@ -1,60 +1,36 @@
-// The filters that are compared, and how their bits are spread over the runs.
+// The filters that are compared.
 #pragma once
 
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/db/tree.h"
-#include "util/rates/allocation.h"
-
 namespace deltabloom::db_reads {
 
+inline constexpr char kNoFilter[] = "none";
 inline constexpr char kRocksDBBloom[] = "rocksdb-bloom";
+// Layout compact with the same bits per key in all tables.
+inline constexpr char kUniform[] = "deltabloom-compact-uniform";
+// Deltabloom's policy with bits_per_key and nothing else set.
+inline constexpr char kDefault[] = "deltabloom";
 
-enum class Variant : uint8_t {
-  kUniform,   // the same bits per key in all tables
-  kByHand,    // the best bits of each level of a planned tree, set per level
-  kLevels,    // allocation=levels: the policy learns the tree
-  kRefilter,  // of RocksDB, then those of deltabloom refilter
-};
-
-struct Contender {
-  std::string name;    // "deltabloom-auto-levels"
-  std::string filter;  // "deltabloom-auto"; "none": no filter
-  Variant variant = Variant::kUniform;
-};
-
-// All contenders; the first has no filter.
-const std::vector<Contender>& Contenders();
-
-// Throws UsageError, which names `option`.
-Contender FindContender(const std::string& option, const std::string& name);
+// All names; the first has no filter.
+const std::vector<std::string>& FilterNames();
 
 struct Policy {
   std::shared_ptr<const rocksdb::FilterPolicy> filters;  // null: no filter
-  std::shared_ptr<rocksdb::EventListener> listener;      // for kLevels
+  // deltabloom refilter replaces the filters of the loaded database.
+  bool refilters = false;
   std::function<void(rocksdb::Options*)> add_to;  // null: nothing else is set
-  std::vector<double> bits;  // settings: one, or one per run, newest first
+  double bits_per_key = 0;                        // the setting
 };
 
-// A policy with bits_per_key as its setting. RocksDB's Ribbon stores some 30 %
-// less. REQUIRES: not kByHand.
-Policy MakePolicy(const Contender& contender, double bits_per_key);
-
-// A policy whose filters have bits_per_key on average in the planned tree, with
-// `table_keys` keys per table at most. kLevels takes bits_per_key as its
-// setting.
-Policy MakePolicyOfSize(const Contender& contender, const TreePlan& plan,
-                        uint64_t table_keys, double bits_per_key);
-
-// The rates of a filter by stored bits per key, as AllocateBits takes them.
-const internal::RateCurve& CurveOfFilter(const std::string& filter);
+// The policy of one of FilterNames(). RocksDB's Ribbon stores some 30 % less
+// than bits_per_key. Throws std::runtime_error.
+Policy MakePolicy(const std::string& name, double bits_per_key);
 
 }  // namespace deltabloom::db_reads

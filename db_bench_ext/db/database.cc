@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,9 +43,9 @@ double ThreadCpuSeconds() {
 
 }  // namespace
 
-Database::Database(Contender contender, Policy policy, std::string path,
+Database::Database(std::string name, Policy policy, std::string path,
                    const DatabaseOptions& options, KeyOf key_of)
-    : contender_(std::move(contender)),
+    : name_(std::move(name)),
       policy_(std::move(policy)),
       path_(std::move(path)),
       options_(options),
@@ -101,7 +102,6 @@ rocksdb::Options Database::CommonOptions() const {
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   options.disable_auto_compactions = true;
-  if (listening_) options.listeners.push_back(policy_.listener);
   if (policy_.add_to) policy_.add_to(&options);
   return options;
 }
@@ -125,13 +125,12 @@ void Database::Close() {
 void Database::Build(const TreePlan& plan, bench::ProgressBar* progress) {
   partitioned_ = plan.partitioned;
   const Clock::time_point start = Clock::now();
-  Settle(plan, progress);
+  BuildRuns(plan, progress);
   Close();
-  if (contender_.variant == Variant::kRefilter) Refilter();
-  load_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
-  listening_ = false;
+  if (policy_.refilters) Refilter();
+  load_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
   Open(CommonOptions());
-  tree_ = ReadTree(db());
+  UpdateTree();
   CheckTree(plan);
 }
 
@@ -141,13 +140,76 @@ void Database::Rewrite() {
     for (const Table& table : run.tables) files.push_back(table.name);
     Compact(files, run.level);
   }
-  tree_ = ReadTree(db());
+  UpdateTree();
 }
 
 void Database::Reopen(size_t cache_bytes, bool filters_in_cache) {
   options_.cache_bytes = cache_bytes;
   options_.filters_in_cache = filters_in_cache;
   Open(CommonOptions());
+}
+
+void Database::OpenToGrow(std::function<void(rocksdb::Options*)> shape) {
+  rocksdb::Options options = CommonOptions();
+  options.disable_auto_compactions = false;
+  options.max_compaction_bytes = 0;  // RocksDB's default
+  shape(&options);
+  Open(options);
+}
+
+void Database::Flush() { Check(db_->Flush(rocksdb::FlushOptions()), "flush"); }
+
+void Database::Ingest(uint64_t begin, uint64_t end) {
+  std::vector<std::string> keys;
+  for (uint64_t i = begin; i < end; ++i) keys.push_back(key_of_(i));
+  std::sort(keys.begin(), keys.end());
+  const std::string path =
+      path_ + "/to-ingest-" + std::to_string(ingested_++) + ".sst";
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), db_->GetOptions());
+  Check(writer.Open(path), "create a table");
+  for (const std::string& key : keys) {
+    Check(writer.Put(key, KeySet::Value(key, options_.value_bytes)),
+          "write a table");
+  }
+  Check(writer.Finish(), "finish a table");
+  rocksdb::IngestExternalFileOptions ingestion;
+  ingestion.move_files = true;
+  Check(db_->IngestExternalFile({path}, ingestion), "ingest a table");
+}
+
+void Database::CompactAll() {
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction =
+      rocksdb::BottommostLevelCompaction::kForceOptimized;
+  Check(db_->CompactRange(options, nullptr, nullptr), "compact");
+}
+
+void Database::UpdateTree() { tree_ = ReadTree(db()); }
+
+void Database::WaitUntilIdle() {
+  // Between the end of a compaction and the start of the next one each of the
+  // properties may be 0 while another was read.
+  constexpr int kTimesIdle = 3;
+  // Universal compaction may find nothing to do, but remain pending.
+  constexpr int kTimesPending = 100;
+  const auto number = [&](const std::string& property) {
+    uint64_t value = 0;
+    if (!db_->GetIntProperty(property, &value)) {
+      throw std::runtime_error(path_ + ": RocksDB does not say " + property);
+    }
+    return value;
+  };
+  for (int idle = 0, waiting = 0;
+       idle < kTimesIdle && waiting < kTimesPending;) {
+    const bool works =
+        number(rocksdb::DB::Properties::kNumRunningFlushes) > 0 ||
+        number(rocksdb::DB::Properties::kNumRunningCompactions) > 0;
+    const bool pending =
+        number(rocksdb::DB::Properties::kCompactionPending) > 0;
+    waiting = works ? 0 : waiting + 1;
+    idle = works || pending ? 0 : idle + 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 double Database::SecondsToWriteTable(
@@ -181,30 +243,25 @@ double Database::SecondsToWriteTable(
   return seconds;
 }
 
-void Database::Refilter() const {
+void Database::Refilter() {
   const std::string command = "'" DELTABLOOM_TOOL
                               "' refilter --filter deltabloom:100:compact '" +
                               path_ + "' >/dev/null 2>&1";
-  if (std::system(command.c_str()) == 0) return;
-  throw std::runtime_error("this command failed: " + command);
+  if (std::system(command.c_str()) != 0) {
+    throw std::runtime_error("this command failed: " + command);
+  }
+  policy_ = MakePolicy(kDefault, policy_.bits_per_key);  // reads the filters
 }
 
-void Database::Settle(const TreePlan& plan, bench::ProgressBar* progress) {
-  const auto open = [&] {
-    rocksdb::Options options = CommonOptions();
-    options.write_buffer_size = 16 << 20;
-    // This memtable is made for loading: it sorts once, at the flush.
-    options.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
-    options.allow_concurrent_memtable_write = false;
-    Open(options);
-  };
-  open();
+void Database::BuildRuns(const TreePlan& plan, bench::ProgressBar* progress) {
+  rocksdb::Options options = CommonOptions();
+  options.write_buffer_size = 16 << 20;
+  // This memtable is made for loading: it sorts once, at the flush.
+  options.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
+  options.allow_concurrent_memtable_write = false;
+  Open(options);
   uint64_t begin = 0;
   for (const RunPlan& run : plan.runs) {
-    if (run.level <= 1 && policy_.listener != nullptr && !listening_) {
-      listening_ = true;
-      open();
-    }
     // Level 1 comes from flushes like those that stay in level 0.
     const uint64_t flush = run.level == 1 && plan.runs.back().level == 0
                                ? plan.runs.back().keys
@@ -212,23 +269,11 @@ void Database::Settle(const TreePlan& plan, bench::ProgressBar* progress) {
     for (const uint64_t end = begin + run.keys; begin < end;) {
       const uint64_t next = std::min(begin + flush, end);
       Write(begin, next, progress);
+      Flush();
       begin = next;
     }
     if (run.level > 0) CompactLevel(0, run.level);
-    if (run.level == 1 && listening_) WriteAgain(plan);
   }
-}
-
-void Database::WriteAgain(const TreePlan& plan) {
-  // A policy that learns from compactions does not change its bits any more.
-  constexpr int kTimes = 2;
-  const Clock::time_point start = Clock::now();
-  for (int time = 0; time < kTimes; ++time) {
-    for (const RunPlan& run : plan.runs) {
-      if (run.level > 0) CompactLevel(run.level, run.level);
-    }
-  }
-  load_seconds_ -= std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 void Database::Write(uint64_t begin, uint64_t end,
@@ -244,7 +289,6 @@ void Database::Write(uint64_t begin, uint64_t end,
     progress->Advance(static_cast<double>(batch.Count()));
     batch.Clear();
   }
-  Check(db_->Flush(rocksdb::FlushOptions()), "flush");
 }
 
 void Database::CompactLevel(int from, int to) {
@@ -261,12 +305,7 @@ void Database::Compact(const std::vector<std::string>& files, int to) {
   rocksdb::CompactionOptions options;
   options.compression = rocksdb::kNoCompression;
   options.output_file_size_limit = options_.table_bytes;
-  rocksdb::CompactionJobInfo done;
-  Check(db_->CompactFiles(options, files, to, /*output_path_id=*/-1,
-                          /*output_file_names=*/nullptr, &done),
-        "compact");
-  // RocksDB tells listeners about automatic compactions only.
-  if (listening_) policy_.listener->OnCompactionCompleted(db(), done);
+  Check(db_->CompactFiles(options, files, to), "compact");
 }
 
 void Database::CheckTree(const TreePlan& plan) const {
@@ -277,9 +316,8 @@ void Database::CheckTree(const TreePlan& plan) const {
               tree_.runs[i].Sum(&Table::entries) == run.keys;
   }
   if (!planned) {
-    throw std::runtime_error(contender_.name + ": the tree is not as planned");
+    throw std::runtime_error(name_ + ": the tree is not as planned");
   }
-  if (contender_.variant == Variant::kByHand) return;
   for (const Run& run : tree_.runs) {
     for (const Table& table : run.tables) {
       const bool built = table.filter_bytes > 0 && table.filter_keys > 0;

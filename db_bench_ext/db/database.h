@@ -1,6 +1,7 @@
 // One RocksDB database per filter: filled with the same keys in the same order,
-// brought to the planned tree, then opened for measuring without compactions.
-// All databases look the same keys up in turns; what RocksDB read is counted.
+// and either brought to a planned tree and opened without compactions, or grown
+// by RocksDB's own compactions. All databases look the same keys up; what
+// RocksDB read is counted.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -34,10 +35,10 @@ struct DatabaseOptions {
 
 class Database {
  public:
-  // The key that is written as number i of the planned tree.
+  // The key that is written as number i.
   using KeyOf = std::function<std::string(uint64_t i)>;
 
-  Database(Contender contender, Policy policy, std::string path,
+  Database(std::string name, Policy policy, std::string path,
            const DatabaseOptions& options, KeyOf key_of);
   ~Database();
   Database(const Database&) = delete;
@@ -46,12 +47,7 @@ class Database {
   // Builds the planned tree, of which load_seconds() is the time, and opens the
   // database for measuring. Throws std::runtime_error, also if the tree is not
   // as planned, a table has no filter or one that it should not have.
-  //
-  // The tree is built from the last level upwards by explicit compactions. A
-  // listener is added before level 1 is written, as in a
-  // database that exists already; the levels are then written again, untimed,
-  // as RocksDB's own compactions would in time: only then their filters are
-  // those for the whole tree.
+  // The tree is built from the last level upwards by explicit compactions.
   void Build(const TreePlan& plan, bench::ProgressBar* progress);
 
   // Writes every table again by a compaction; the sorted runs stay as they are.
@@ -62,6 +58,25 @@ class Database {
   // called. Throws std::runtime_error.
   void Reopen(size_t cache_bytes, bool filters_in_cache);
 
+  // Opens the database in place of Build, with RocksDB's own compactions and
+  // what `shape` sets. Throws std::runtime_error, as do those below.
+  void OpenToGrow(std::function<void(rocksdb::Options*)> shape);
+
+  // Writes keys begin .. end - 1. The progress advances by their number.
+  void Write(uint64_t begin, uint64_t end, bench::ProgressBar* progress);
+  void Flush();
+
+  // Adds these keys, each of them once, as one table that SstFileWriter writes.
+  void Ingest(uint64_t begin, uint64_t end);
+
+  void CompactAll();
+
+  // Waits until RocksDB has nothing to flush or compact.
+  void WaitUntilIdle();
+
+  // Reads tree() again.
+  void UpdateTree();
+
   // The CPU time in seconds of writing one table of these keys, which ascend,
   // with the options of the database but this compression; the table is then
   // removed. Throws std::runtime_error.
@@ -69,8 +84,8 @@ class Database {
                              rocksdb::CompressionType compression) const;
 
   const std::string& path() const { return path_; }
-  const Contender& contender() const { return contender_; }
-  const std::vector<double>& bits() const { return policy_.bits; }
+  const std::string& name() const { return name_; }
+  double setting() const { return policy_.bits_per_key; }
   bool has_filter() const { return policy_.filters != nullptr; }
   const rocksdb::FilterPolicy* filters() const { return policy_.filters.get(); }
   size_t value_bytes() const { return options_.value_bytes; }
@@ -83,11 +98,8 @@ class Database {
   rocksdb::Options CommonOptions() const;
   void Open(const rocksdb::Options& options);
   void Close();
-  void Refilter() const;
-  void Settle(const TreePlan& plan, bench::ProgressBar* progress);
-  void WriteAgain(const TreePlan& plan);
-  // Keys begin .. end - 1 become a table of level 0.
-  void Write(uint64_t begin, uint64_t end, bench::ProgressBar* progress);
+  void Refilter();
+  void BuildRuns(const TreePlan& plan, bench::ProgressBar* progress);
   // Makes all of level `from` one sorted run on level `to`, which is the same
   // or empty, as are the levels between.
   void CompactLevel(int from, int to);
@@ -95,13 +107,13 @@ class Database {
   void CheckTree(const TreePlan& plan) const;
   void Check(const rocksdb::Status& status, const char* action) const;
 
-  const Contender contender_;
-  const Policy policy_;
+  const std::string name_;
+  Policy policy_;
   const std::string path_;
   DatabaseOptions options_;
   const KeyOf key_of_;
   bool partitioned_ = false;
-  bool listening_ = false;
+  uint64_t ingested_ = 0;  // tables
   double load_seconds_ = 0;
   Tree tree_;
   std::shared_ptr<rocksdb::Statistics> statistics_;

@@ -24,28 +24,19 @@
 namespace deltabloom::db_reads {
 namespace {
 
-constexpr char kFilter[] = "deltabloom-auto";
-
 // Room in every cache besides filters and indexes: a lookup holds its index
 // while it reads a data block, of 4 KiB, which must not push out a filter.
 constexpr size_t kRoomBytes = 16 << 10;
 
-Policy UniformPolicy(double bits_per_key) {
-  return MakePolicy(FindContender("", kFilter), bits_per_key);
-}
-
-Policy PolicyOfMemory(uint64_t filter_memory) {
+// The bits_per_key with which all filters of the tree have filter_bytes.
+double BitsThatFit(const Database& database, uint64_t filter_bytes) {
   RocksDBFilterOptions options;
-  options.allocation = RocksDBAllocation::kLevels;
-  options.filter_memory = filter_memory;
-  // The default minimum would exceed totals of less than 4 bits per key.
-  options.min_bits_per_key = 0.5;
-  Policy policy;
   std::string error;
-  policy.filters = NewRocksDBFilterPolicy(options, &error);
-  if (error.empty()) policy.listener = NewRocksDBFilterListener(&error);
-  if (!error.empty()) throw std::runtime_error(error);
-  return policy;
+  if (!FitRocksDBFilters(database.db(), {database.db()->DefaultColumnFamily()},
+                         filter_bytes, &options, &error)) {
+    throw std::runtime_error(error);
+  }
+  return options.bits_per_key;
 }
 
 // The filters that were loaded through a policy since it was made.
@@ -72,7 +63,7 @@ Counts LookUpMany(const Database& database, Lookup lookup, uint64_t n,
 LoadingResult Count(const KeySet& keys, const LoadingCache& cache,
                     size_t cache_bytes, uint64_t lookups, Database* database) {
   LoadingResult result;
-  result.filter = database->contender().name;
+  result.filter = database->name();
   result.cache = cache;
   result.cache_bytes = cache_bytes;
   result.bits_per_key = database->tree().BitsPerKey();
@@ -114,38 +105,39 @@ std::vector<LoadingResult> MeasureLoading(
     double bits_per_key, uint64_t lookups,
     const std::function<std::string(const std::string& name)>& folder_of,
     bench::ProgressBar* progress) {
-  const auto build = [&](const char* name, Variant variant, Policy policy,
+  const auto build = [&](const char* name, Policy policy,
                          const std::string& folder) {
     progress->SetActivity("loading: " + folder);
     auto database = std::make_unique<Database>(
-        Contender{name, kFilter, variant}, std::move(policy), folder_of(folder),
-        options, [&keys](uint64_t i) { return keys.Key(i); });
+        name, std::move(policy), folder_of(folder), options,
+        [&keys](uint64_t i) { return keys.Key(i); });
     database->Build(plan, progress);
     return database;
   };
-  const auto none = build("none", Variant::kUniform, Policy(), "none");
-  const auto uniform = build("uniform", Variant::kUniform,
-                             UniformPolicy(bits_per_key), "uniform");
+  const auto none = build(kNoFilter, Policy(), kNoFilter);
+  const auto full =
+      build(kDefault, MakePolicy(kDefault, bits_per_key), kDefault);
   const auto filter_bytes =
-      static_cast<double>(uniform->tree().Sum(&Table::filter_bytes));
+      static_cast<double>(full->tree().Sum(&Table::filter_bytes));
   const auto index_bytes =
-      static_cast<double>(uniform->tree().Sum(&Table::index_bytes));
+      static_cast<double>(full->tree().Sum(&Table::index_bytes));
 
   std::vector<LoadingResult> results;
   for (const LoadingCache& cache : kLoadingCaches) {
     const size_t cache_bytes =
         kRoomBytes +
         static_cast<size_t>(cache.share * (filter_bytes + index_bytes));
-    std::vector<Database*> databases = {none.get(), uniform.get()};
-    // Filters beside the cache have all the memory they need.
-    std::unique_ptr<Database> of_memory;
-    if (cache.filters_in_cache) {
-      const auto filter_memory =
-          static_cast<uint64_t>(cache.share * filter_bytes);
-      of_memory = build(
-          "filter_memory", Variant::kLevels, PolicyOfMemory(filter_memory),
-          "filter-memory-" + std::to_string(std::lround(100 * cache.share)));
-      databases.push_back(of_memory.get());
+    std::vector<Database*> databases = {none.get(), full.get()};
+    // Filters beside the cache have all the memory they need, and a cache that
+    // has room for all has it for those of bits_per_key.
+    std::unique_ptr<Database> fitted;
+    if (cache.filters_in_cache && cache.share < 1) {
+      const double bits =
+          BitsThatFit(*full, static_cast<uint64_t>(cache.share * filter_bytes));
+      fitted =
+          build("fitted", MakePolicy(kDefault, bits),
+                "fitted-" + std::to_string(std::lround(100 * cache.share)));
+      databases.push_back(fitted.get());
     }
     progress->SetActivity(std::string("looking up, cache of ") + cache.name);
     for (Database* const database : databases) {

@@ -13,7 +13,7 @@
 
 namespace deltabloom::db_reads {
 
-// A block cache, by the bytes of uniform filters and of the indexes.
+// A block cache, by the bytes of the filters and of the indexes.
 struct LoadingCache {
   const char* name;
   double share;  // of these bytes
@@ -33,7 +33,7 @@ inline constexpr std::array<LoadingCache, 4> kLoadingCaches = {{
 // The reads with one filter and one cache. Bytes and blocks are those that
 // RocksDB read from files.
 struct LoadingResult {
-  std::string filter;  // "none", "uniform", "filter_memory"
+  std::string filter;  // "none", "deltabloom", "fitted"
   LoadingCache cache;
   size_t cache_bytes = 0;
   double bits_per_key = 0;
@@ -53,10 +53,11 @@ struct LoadingResult {
 };
 
 // The number of databases that MeasureLoading builds.
-inline constexpr size_t kLoadingDatabases = 5;
+inline constexpr size_t kLoadingDatabases = 4;
 
-// Builds databases without filters, with uniform bits, and with filter_memory
-// of the part of them that each cache holds, in folders that `folder_of` names.
+// Builds databases without filters, with those of bits_per_key, and with those
+// that fit the part of them that each cache holds (FitRocksDBFilters), in
+// folders that `folder_of` names.
 // Each looks up `lookups` absent keys, which fill the cache, and then as many
 // that are counted. Takes two steps of progress for each key of a database.
 // Throws std::runtime_error.

@@ -16,8 +16,10 @@
 #include "db_bench_ext/common/results.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/growth.h"
 #include "db_bench_ext/db/loading.h"
 #include "db_bench_ext/db/options.h"
+#include "db_bench_ext/db/phases.h"
 #include "db_bench_ext/db/range_filters.h"
 #include "db_bench_ext/db/scans.h"
 #include "db_bench_ext/db/schemas.h"
@@ -58,6 +60,10 @@ class Program {
           IsLoading(*options_.preset) ? RunLoading(plan) : RunTree(plan);
       for (Json& row : rows) results.push_back(std::move(row));
     }
+    for (const GrownTree* tree : options_.grown) {
+      for (Json& row : RunGrown(*tree)) results.push_back(std::move(row));
+    }
+    if (IsPhases(*options_.preset)) results = RunAllPhases();
     for (const Schema* schema : options_.schemas) {
       for (Json& row : RunSchema(*schema)) results.push_back(std::move(row));
     }
@@ -72,9 +78,17 @@ class Program {
  private:
   // Loading and measuring: a step each for every key of every database.
   static double Steps(const Options& options) {
-    const size_t of_tree = IsLoading(*options.preset)
-                               ? kLoadingDatabases
-                               : options.contenders.size();
+    const size_t filters = options.filters.size();
+    if (IsLevels(*options.preset)) {
+      uint64_t keys = 0;
+      for (const GrownTree* tree : options.grown) keys += tree->Writes();
+      return static_cast<double>(filters * keys);
+    }
+    if (IsPhases(*options.preset)) {
+      return static_cast<double>(filters * (options.keys + options.lookups));
+    }
+    const size_t of_tree =
+        IsLoading(*options.preset) ? kLoadingDatabases : filters;
     const size_t databases =
         options.trees.size() * of_tree +
         options.schemas.size() * options.range_filters.size();
@@ -89,27 +103,16 @@ class Program {
   Json RunTree(const TreePlan& plan) {
     const KeySet keys(plan.keys, options_.seed);
     Databases databases;
-    for (const Contender& contender : options_.contenders) {
-      progress_.SetActivity("loading: " + contender.name);
-      const std::string path = FolderOf(plan.name, contender.name);
-      const uint64_t table_keys =
-          database_options_.table_bytes / database_options_.EntryBytes();
-      databases.push_back(std::make_unique<Database>(
-          contender,
-          options_.preset->equal_bytes
-              ? MakePolicyOfSize(contender, plan, table_keys,
-                                 options_.bits_per_key)
-              : MakePolicy(contender, options_.bits_per_key),
-          path, database_options_,
-          [&keys](uint64_t i) { return keys.Key(i); }));
+    for (const std::string& name : options_.filters) {
+      databases.push_back(NewDatabase(
+          plan.name, name, [&keys](uint64_t i) { return keys.Key(i); }));
       databases.back()->Build(plan, &progress_);
     }
     Print("\nTree " + plan.name +
           ", the same in every database; sorted runs, newest first:\n\n" +
           FormatRuns(databases.front()->tree()) + "\n");
     progress_.SetActivity("measuring lookups");
-    Json results = MeasureAll(databases, plan, keys);
-    CompareWithBloom(&results);
+    const Json results = MeasureAll(databases, plan, keys);
     Print(FormatResults(*options_.preset, results));
     databases.clear();
     // Room for those of the next tree.
@@ -130,6 +133,51 @@ class Program {
           " filters; read from files per Get of an absent key:\n\n" +
           FormatLoading(results));
     if (options_.db.empty()) kept_.clear();
+    return results;
+  }
+
+  std::unique_ptr<Database> NewDatabase(const std::string& tree,
+                                        const std::string& filter,
+                                        Database::KeyOf key_of) {
+    progress_.SetActivity("loading: " + tree + ", " + filter);
+    return std::make_unique<Database>(
+        filter, MakePolicy(filter, options_.bits_per_key),
+        FolderOf(tree, filter), database_options_, std::move(key_of));
+  }
+
+  Json RunGrown(const GrownTree& tree) {
+    const KeySet keys = KeysOf(tree, options_.seed);
+    Json results = Json::array();
+    for (const std::string& filter : options_.filters) {
+      const auto database =
+          NewDatabase(tree.name, filter, KeysInOrder(tree, keys));
+      Grow(tree, database.get(), &progress_);
+      const Batch absent =
+          LookupKeys(keys, *database).Draw(Lookup::kAbsent, options_.lookups);
+      Counts counts;
+      LookUp(*database, absent, &counts);
+      results.push_back(
+          ResultOfGrowth(tree, *database, counts, options_.steps, absent.keys));
+    }
+    Print(FormatGrowth(tree, results));
+    if (options_.db.empty()) kept_.clear();
+    return results;
+  }
+
+  Json RunAllPhases() {
+    const KeySet keys(options_.keys, options_.seed);
+    Json results = Json::array();
+    for (const std::string& filter : options_.filters) {
+      const auto database =
+          NewDatabase(options_.preset->name, filter, KeysThenAgain(keys));
+      for (Json& row : ResultsOfPhases(
+               *database,
+               RunPhases(keys, options_.lookups, database.get(), &progress_))) {
+        results.push_back(std::move(row));
+      }
+    }
+    CompareWithUniform(&results);
+    Print(FormatPhases(results));
     return results;
   }
 
@@ -212,7 +260,8 @@ int Main(Options* options) {
   program.Keep();
   return std::any_of(runs.begin(), runs.end(), [](const Json& row) {
     return row.value("missed_present_keys", 0) > 0 ||
-           row.value("wrong_scans", 0) > 0;
+           row.value("wrong_scans", 0) > 0 ||
+           row.value("more_than_uniform", false);
   });
 }
 

@@ -100,7 +100,7 @@ void LookUp(const Database& database, const Batch& batch, Counts* counts) {
   AddTickers(database, /*subtract=*/false, counts);
   counts->lookups += batch.keys.size();
   counts->found += found;
-  const std::string& name = database.contender().name;
+  const std::string& name = database.name();
   if (!failed.ok()) {
     throw std::runtime_error(name + ": a lookup failed: " + failed.ToString());
   }
@@ -176,7 +176,7 @@ std::vector<std::vector<Counts>> Measure(const Databases& databases,
   }
   for (size_t i = 0; i < databases.size(); ++i) {
     if (databases[i]->has_filter() && counts[i][0].filter_useful == 0) {
-      throw std::runtime_error(databases[i]->contender().name +
+      throw std::runtime_error(databases[i]->name() +
                                ": the filter was built but never used");
     }
   }

@@ -14,6 +14,7 @@
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/growth.h"
 #include "db_bench_ext/db/range_filters.h"
 #include "db_bench_ext/db/schemas.h"
 #include "db_bench_ext/db/tree.h"
@@ -23,6 +24,8 @@ namespace {
 
 using bench::UsageError;
 
+constexpr char kLevels[] = "levels";
+constexpr char kPhases[] = "phases";
 constexpr char kRanges[] = "ranges";
 constexpr char kLoading[] = "loading";
 
@@ -34,32 +37,32 @@ const std::vector<Preset>& Presets() {
        1'000'000,
        /*bits_per_key=*/10,
        40'000,
-       {"none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic",
-        "deltabloom-local", "deltabloom-auto", "deltabloom-auto-levels",
-        "rocksdb-bloom-refilter"},
-       /*equal_bytes=*/false,
+       FilterNames(),
        /*max_seconds=*/20,
        {64, 1 * kMiB, 4 * kMiB, false, /*direct_io=*/true},
        {{Lookup::kAbsent, 250}, {Lookup::kPresent, 50}}},
-      {"levels",
-       2'222'200,
+      {kLevels,
+       0,
        /*bits_per_key=*/10,
-       2'000'000,
-       {"none", "rocksdb-bloom", "rocksdb-ribbon", "rocksdb-bloom-by-hand",
-        "rocksdb-ribbon-by-hand", "deltabloom-local", "deltabloom-compact",
-        "deltabloom-compact-by-hand", "deltabloom-compact-levels",
-        "deltabloom-auto-levels"},
-       /*equal_bytes=*/true,
+       200'000,
+       {kRocksDBBloom, kUniform, kDefault},
        /*max_seconds=*/kNoLimit,
-       {16, 8 * kMiB, 4 * kMiB, false, false},
-       {{Lookup::kAbsent, 4000}, {Lookup::kPresent, 500}}},
+       {16, 64 * kMiB, 4 * kMiB, false, false},
+       {}},
+      {kPhases,
+       200'000,
+       /*bits_per_key=*/10,
+       200'000,
+       {kRocksDBBloom, kUniform, kDefault},
+       /*max_seconds=*/kNoLimit,
+       {100, 64 * kMiB, 4 * kMiB, false, false},
+       {}},
       {"database",
        1'000'000,
        /*bits_per_key=*/10,
        200'000,
-       {"none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic",
-        "deltabloom-local", "deltabloom-compact", "deltabloom-auto"},
-       /*equal_bytes=*/false,
+       {kNoFilter, kRocksDBBloom, "rocksdb-ribbon", "deltabloom-classic",
+        "deltabloom-local", kDefault},
        /*max_seconds=*/kNoLimit,
        {32, 4096 * kMiB, 1024 * kMiB, /*filters_in_cache=*/true, false},
        {{Lookup::kAbsent, 512},
@@ -70,7 +73,6 @@ const std::vector<Preset>& Presets() {
        /*bits_per_key=*/8,
        4000,
        RangeFilterNames(),
-       /*equal_bytes=*/false,
        /*max_seconds=*/kNoLimit,
        {100, 4096 * kMiB, 4 * kMiB, false, false},
        {}},
@@ -79,7 +81,6 @@ const std::vector<Preset>& Presets() {
        /*bits_per_key=*/10,
        20'000,
        {},
-       /*equal_bytes=*/false,
        /*max_seconds=*/kNoLimit,
        {64, 64 * kMiB, 16 * kMiB, false, false},
        {}},
@@ -94,8 +95,7 @@ struct Given {
   uint64_t keys = 0;
   double bits_per_key = 0;
   std::vector<std::string> filters;
-  std::vector<unsigned> runs = {5};
-  std::vector<unsigned> size_ratios = {10};
+  std::vector<std::string> trees;
   std::vector<std::string> schemas;
   uint64_t table_bytes = 0;
 };
@@ -103,6 +103,12 @@ struct Given {
 std::vector<std::string> SchemaNames() {
   std::vector<std::string> names;
   for (const Schema& schema : Schemas()) names.push_back(schema.name);
+  return names;
+}
+
+std::vector<std::string> TreeNames() {
+  std::vector<std::string> names;
+  for (const GrownTree& tree : GrownTrees()) names.push_back(tree.name);
   return names;
 }
 
@@ -126,7 +132,9 @@ void DeclareDatabases(CLI::App* app, Given* given) {
   app->add_option(
          "--preset", given->preset,
          "demo: five sorted runs, reads and times per filter\n"
-         "levels: trees of any shape, filters of equal bytes\n"
+         "levels: trees as RocksDB's own compactions make them: bits per key\n"
+         "and false positives; ten minutes\n"
+         "phases: a load of YCSB's kind: inserts, hits and overwrites, misses\n"
          "database: one table in the block cache, times of Get and MultiGet,\n"
          "with full and with partitioned filters\n"
          "ranges: scans that find 0, 1 and 10 keys, forward and backward, of\n"
@@ -134,24 +142,23 @@ void DeclareDatabases(CLI::App* app, Given* given) {
          "loading: filters in a block cache that holds a part of them: bytes\n"
          "and blocks read for an absent key, full and partitioned filters, "
          "with\n"
-         "uniform bits and with filter_memory of that part [demo]")
-      ->check(CLI::IsMember({"demo", "levels", "database", kRanges, kLoading}));
+         "the bits set and with those that fit that part [demo]")
+      ->check(CLI::IsMember(
+          {"demo", kLevels, kPhases, "database", kRanges, kLoading}));
   app->add_option("--keys", given->keys,
-                  "Keys, 1000 to 100000000 [1000000; levels: 2222200; ranges:\n"
-                  "100000 in each schema; loading: 2000000]")
+                  "Keys, 1000 to 100000000 [1000000; phases: 200000; ranges:\n"
+                  "100000 in each schema; loading: 2000000]; not with levels")
       ->transform(bench::Count(1000, 100'000'000));
-  app->add_option(
-         "--bits-per-key", given->bits_per_key,
-         "Size of the filters, 1 to 100: the setting of every policy;\n"
-         "with levels the stored bits of every filter [10; ranges: 8]")
+  app->add_option("--bits-per-key", given->bits_per_key,
+                  "Size of the filters, 1 to 100: the setting of every policy\n"
+                  "[10; ranges: 8]")
       ->transform(bench::Number(1, 100));
   bench::AsList(app->add_option(
       "--filters", given->filters,
-      "none, rocksdb-bloom, rocksdb-ribbon, deltabloom-LAYOUT; with -levels:\n"
-      "allocation=levels, -by-hand: the best bits per level of a tree that is\n"
-      "known beforehand; rocksdb-bloom-refilter: replaced by deltabloom "
-      "refilter\n"
-      "ranges: " +
+      "of " + JoinedNames(FilterNames()) +
+          "\ndeltabloom: bits_per_key and nothing else set; -compact-uniform: "
+          "the\nsame bits in all tables; -refilter: replaced by deltabloom "
+          "refilter\nranges: " +
           JoinedNames(RangeFilterNames())));
   bench::AsList(
       app->add_option("--schemas", given->schemas,
@@ -159,11 +166,12 @@ void DeclareDatabases(CLI::App* app, Given* given) {
 }
 
 void DeclareLookups(CLI::App* app, Options* options) {
-  app->add_option("--lookups", options->lookups,
-                  "Lookups of absent keys per database [demo: 40000, fewer "
-                  "where the disk\nis slow; levels: 2000000; database: 200000; "
-                  "ranges: scans of each kind,\n4000; loading: 20000 and as "
-                  "many before, which fill the cache]")
+  app->add_option(
+         "--lookups", options->lookups,
+         "Lookups of absent keys per database [demo: 40000, fewer "
+         "where the disk\nis slow; levels, database, each of the phases: "
+         "200000; ranges: scans of each\nkind, 4000; loading: 20000 "
+         "and as many before, which fill the cache]")
       ->transform(bench::Count(100, 1'000'000'000));
   app->add_option("--seed", options->seed, "Choice and order of the keys [1]")
       ->transform(bench::Count(0, std::numeric_limits<uint64_t>::max()));
@@ -172,12 +180,16 @@ void DeclareLookups(CLI::App* app, Options* options) {
 // The shape of the trees, and where they are.
 void DeclareTrees(CLI::App* app, Given* given, Options* options) {
   bench::AsList(
-      app->add_option("--runs", given->runs, "levels: sorted runs, 1 to 7 [5]"))
-      ->transform(bench::Count(1, 7));
+      app->add_option("--trees", given->trees,
+                      "levels: of " + JoinedNames(TreeNames()) + "\n[all]"));
   bench::AsList(
-      app->add_option("--size-ratio", given->size_ratios,
-                      "levels: of a level to the one above, 2 to 100 [10]"))
-      ->transform(bench::Count(2, 100));
+      app->add_option(
+          "--steps", options->steps,
+          "levels: what the tables of the tree would have if those that are "
+          "not\n"
+          "bottommost got so many bits per key more, 0 to 20, by the formulas\n"
+          "[none]"))
+      ->transform(bench::Number(0, 20));
   app->add_option("--db", options->db,
                   "Keep the databases in DIR, which must be new or empty\n"
                   "[a temporary folder under $TMPDIR, removed at the end]")
@@ -199,33 +211,38 @@ void Declare(CLI::App* app, Given* given, Options* options) {
   options->files.DeclarePlot(app, "db/plot.py", "Draw the results as PNG");
 }
 
-// The names that the option gave, or `all`. Throws UsageError.
+// Returns the names that the option gave, or `preset` without any. Throws
+// UsageError if one is not among `all`, or named twice.
 std::vector<std::string> NamesOf(const std::string& option,
                                  const std::vector<std::string>& given,
-                                 const std::vector<std::string>& all) {
-  for (const std::string& name : given) {
-    if (std::count(given.begin(), given.end(), name) > 1) {
-      throw UsageError(option + ": '" + name + "' is named twice");
-    }
-  }
-  return given.empty() ? all : given;
-}
-
-// Returns the given names. Throws if one is not among `all`.
-std::vector<std::string> KnownNamesOf(const std::string& option,
-                                      const std::vector<std::string>& given,
-                                      const std::vector<std::string>& all) {
+                                 const std::vector<std::string>& all,
+                                 const std::vector<std::string>& preset) {
   for (const std::string& name : given) {
     if (std::count(all.begin(), all.end(), name) == 0) {
       throw UsageError(option + ": '" + name + "' is unknown");
     }
+    if (std::count(given.begin(), given.end(), name) > 1) {
+      throw UsageError(option + ": '" + name + "' is named twice");
+    }
   }
-  return NamesOf(option, given, all);
+  return given.empty() ? preset : given;
+}
+
+std::vector<const GrownTree*> GrownTreesOf(const Given& given) {
+  const std::vector<std::string> names =
+      NamesOf("--trees", given.trees, TreeNames(), TreeNames());
+  std::vector<const GrownTree*> trees;
+  for (const GrownTree& tree : GrownTrees()) {
+    if (std::count(names.begin(), names.end(), tree.name) > 0) {
+      trees.push_back(&tree);
+    }
+  }
+  return trees;
 }
 
 std::vector<const Schema*> SchemasOf(const Given& given) {
   const std::vector<std::string> names =
-      KnownNamesOf("--schemas", given.schemas, SchemaNames());
+      NamesOf("--schemas", given.schemas, SchemaNames(), SchemaNames());
   std::vector<const Schema*> schemas;
   for (const Schema& schema : Schemas()) {
     if (std::count(names.begin(), names.end(), schema.name) > 0) {
@@ -235,33 +252,15 @@ std::vector<const Schema*> SchemasOf(const Given& given) {
   return schemas;
 }
 
-std::vector<Contender> ContendersOf(const Given& given, const Preset& preset) {
-  std::vector<Contender> contenders;
-  for (const std::string& name :
-       NamesOf("--filters", given.filters, preset.filters)) {
-    contenders.push_back(FindContender("--filters", name));
-    if (contenders.back().variant == Variant::kByHand && !preset.equal_bytes) {
-      throw UsageError("--filters: '" + name + "' needs --preset levels");
-    }
-  }
-  return contenders;
-}
-
-std::vector<TreePlan> TreesOf(const Given& given, const std::string& preset) {
-  if (preset == "demo") return {DemoTree(given.keys)};
-  if (preset == "database") {
+std::vector<TreePlan> TreesOf(const Given& given) {
+  if (given.preset == "demo") return {DemoTree(given.keys)};
+  if (given.preset == "database") {
     return {OneTable(given.keys, false), OneTable(given.keys, true)};
   }
-  if (preset == kLoading) {
+  if (given.preset == kLoading) {
     return {LoadingTree(given.keys, false), LoadingTree(given.keys, true)};
   }
-  std::vector<TreePlan> trees;
-  for (const unsigned ratio : given.size_ratios) {
-    for (const unsigned runs : given.runs) {
-      trees.push_back(LevelsTree(runs, ratio, given.keys));
-    }
-  }
-  return trees;
+  return {};
 }
 
 // Makes the folder, which must be new or empty.
@@ -280,17 +279,20 @@ void UseFolder(const std::string& path) {
 
 bool IsRanges(const Preset& preset) { return preset.name == kRanges; }
 bool IsLoading(const Preset& preset) { return preset.name == kLoading; }
+bool IsLevels(const Preset& preset) { return preset.name == kLevels; }
+bool IsPhases(const Preset& preset) { return preset.name == kPhases; }
 
 bool ParseOptions(int argc, char** argv, Options* options) {
   CLI::App app(
       "Loads the same keys into a RocksDB database per filter and shows what "
-      "each filter saves:\ndata-block reads per lookup beside the predicted "
-      "ones, false positives, times. The demo\ntakes about a minute.");
+      "each filter saves:\ndata-block reads per lookup, false positives beside "
+      "the predicted ones, times. The demo\ntakes about a minute.");
   app.name("script/demo");
   app.footer(
       "Counts may end in k or M: 100k, 10M. Lists are separated by commas.\n"
-      "Exit code: 0, 1 if a present key was missed or the run failed, 2 for "
-      "bad usage.");
+      "Exit code: 0, 1 if a present key was missed, if a phase had more false "
+      "positives with\ndeltabloom than with deltabloom-compact-uniform or if "
+      "the run failed, 2 for bad usage.");
   Given given;
   Declare(&app, &given, options);
   if (!bench::ParseCommandLine({argv + 1, argv + argc}, &app)) return false;
@@ -298,8 +300,8 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     if (preset.name == given.preset) options->preset = &preset;
   }
   const Preset& preset = *options->preset;
-  for (const auto& [name, needed] : {std::pair{"--runs", "levels"},
-                                     {"--size-ratio", "levels"},
+  for (const auto& [name, needed] : {std::pair{"--trees", kLevels},
+                                     {"--steps", kLevels},
                                      {"--schemas", kRanges},
                                      {"--one-run", kRanges},
                                      {"--table-bytes", kRanges}}) {
@@ -309,6 +311,11 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   }
   if (app.count("--filters") > 0 && IsLoading(preset)) {
     throw UsageError("--filters: not with --preset loading, which has its own");
+  }
+  if (app.count("--keys") > 0 && IsLevels(preset)) {
+    throw UsageError(
+        "--keys: not with --preset levels, whose trees have each "
+        "their number of keys");
   }
   if (given.keys == 0) given.keys = preset.keys;
   options->keys = given.keys;
@@ -323,11 +330,13 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   }
   if (IsRanges(preset)) {
     options->schemas = SchemasOf(given);
-    options->range_filters =
-        KnownNamesOf("--filters", given.filters, RangeFilterNames());
+    options->range_filters = NamesOf("--filters", given.filters,
+                                     RangeFilterNames(), RangeFilterNames());
   } else {
-    options->contenders = ContendersOf(given, preset);
-    options->trees = TreesOf(given, given.preset);
+    options->filters =
+        NamesOf("--filters", given.filters, FilterNames(), preset.filters);
+    options->trees = TreesOf(given);
+    if (IsLevels(preset)) options->grown = GrownTreesOf(given);
   }
   options->files.Claim();
   if (app.count("--db") > 0) UseFolder(options->db);

@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "db_bench_ext/common/results.h"
-#include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/growth.h"
 #include "db_bench_ext/db/loading.h"
+#include "db_bench_ext/db/phases.h"
 #include "db_bench_ext/db/scans.h"
 #include "db_bench_ext/db/schemas.h"
+#include "db_bench_ext/db/tree.h"
 
 namespace deltabloom::db_reads {
 
@@ -22,7 +24,6 @@ struct Preset {
   double bits_per_key;
   uint64_t lookups;  // ranges: scans of each kind; loading: per row
   std::vector<std::string> filters;
-  bool equal_bytes;    // filters have bits_per_key stored, not as setting
   double max_seconds;  // of measuring, unless --lookups is set
   DatabaseOptions database;
   std::vector<TurnPart> turn;
@@ -32,7 +33,9 @@ struct Options {
   const Preset* preset = nullptr;
   uint64_t keys = 0;
   std::vector<TreePlan> trees;
-  std::vector<Contender> contenders;
+  std::vector<const GrownTree*> grown;  // of the preset levels only
+  std::vector<double> steps;            // the same
+  std::vector<std::string> filters;
   std::vector<const Schema*> schemas;      // of the preset ranges only
   std::vector<std::string> range_filters;  // the same
   bool one_run = false;                    // the same
@@ -48,12 +51,16 @@ struct Options {
 // Returns false after printing the help. Throws UsageError.
 bool ParseOptions(int argc, char** argv, Options* options);
 
-// The preset with schemas and range filters, in place of trees and contenders.
+// The preset with schemas and range filters, in place of trees and filters.
 bool IsRanges(const Preset& preset);
 
 // The preset with caches that hold a part of the filters, in place of
-// contenders.
+// filters that are named.
 bool IsLoading(const Preset& preset);
+
+// The presets with trees of RocksDB's own compactions.
+bool IsLevels(const Preset& preset);
+bool IsPhases(const Preset& preset);
 
 // The result of one database. `absent` is a sample of the absent keys that were
 // looked up.
@@ -69,8 +76,19 @@ bench::Json ResultOfScans(const Schema& schema,
 // The result of one database and cache of the preset loading.
 bench::Json ResultOfLoading(const TreePlan& plan, const LoadingResult& result);
 
-// Adds times_fewer_than_rocksdb_bloom to the results of one tree.
-void CompareWithBloom(bench::Json* results);
+// The result of one database of the preset levels.
+bench::Json ResultOfGrowth(const GrownTree& tree, const Database& database,
+                           const Counts& counts,
+                           const std::vector<double>& steps,
+                           const std::vector<std::string>& absent);
+
+// The results of one database of the preset phases.
+bench::Json ResultsOfPhases(const Database& database,
+                            const std::vector<PhaseResult>& phases);
+
+// Adds more_than_uniform to the results of kDefault: whether a phase has more
+// false positives per lookup than with kUniform, beyond the binomial error.
+void CompareWithUniform(bench::Json* results);
 
 // The setting, before the work begins.
 std::string FormatSetting(const Options& options, const std::string& folder,
@@ -80,11 +98,16 @@ std::string FormatSetting(const Options& options, const std::string& folder,
 std::string FormatRuns(const Tree& tree);
 
 // The results of one tree: tables, the number of lookups, missed keys, and for
-// the demo the filter that reads least with no more bytes than RocksDB's Bloom.
+// the demo what kDefault saves compared with RocksDB's Bloom.
 std::string FormatResults(const Preset& preset, const bench::Json& results);
 
 // The results of one tree of the preset loading.
 std::string FormatLoading(const bench::Json& results);
+
+// The results of one tree of the preset levels.
+std::string FormatGrowth(const GrownTree& tree, const bench::Json& results);
+
+std::string FormatPhases(const bench::Json& results);
 
 // The results of one schema.
 std::string FormatScans(const bench::Json& results);

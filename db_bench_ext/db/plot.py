@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the figures of the demo, and of the presets ranges and loading.
+"""Draws the figures of the demo, and of the other presets but database.
 
 usage: plot.py FILE.png < FIGURES.json"""
 
@@ -53,8 +53,38 @@ def draw(document):
         values = [None if value is None else value * factor for value in values]
         drawing.filter_bars(axes, filters, values, functools.partial(written, form=form))
         axes.set_title(title, loc="left", fontsize=11, color=INK, pad=10)
-    figure.subplots_adjust(hspace=0.5, wspace=0.45)
-    drawing.margins(figure, 1.75, 0.1, 0.3, 1.05)
+    figure.subplots_adjust(hspace=0.5, wspace=0.7)
+    drawing.margins(figure, 2.2, 0.1, 0.3, 1.05)
+    return drawing.as_png(figure)
+
+
+def draw_false_positives(document, row):
+    """A row for each tree or phase, and in it a dot for each filter."""
+    runs = document["runs"]
+    rows = list(dict.fromkeys(run[row] for run in runs))
+    figure, (axes,) = drawing.figure(1, 1, 8, 1.8 + 0.3 * len(rows))
+    for name in dict.fromkeys(run["filter"] for run in runs):
+        of_filter = [run for run in runs if run["filter"] == name]
+        axes.plot(
+            [run["false_positives_per_lookup"] for run in of_filter],
+            [rows.index(run[row]) for run in of_filter],
+            "o",
+            color=colours.of_filter(name),
+            label=name,
+        )
+    drawing.logarithmic(axes, "x")
+    axes.set_xlabel("false positives per lookup (logarithmic)")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_title(
+        f"Trees of RocksDB's own compactions, {document['bits_per_key']:g} bits per key",
+        loc="left",
+        fontsize=11,
+        color=INK,
+    )
+    drawing.tidy(axes)
+    figure.legend(*axes.get_legend_handles_labels(), loc="lower left", ncols=3, frameon=False)
+    drawing.margins(figure, 1.6, 0.2, 0.95, 0.35)
     return drawing.as_png(figure)
 
 
@@ -135,7 +165,12 @@ def main():
         sys.exit("usage: plot.py FILE.png < FIGURES.json")
     # The demo has claimed the name.
     document = json.load(sys.stdin)
-    drawn = {"ranges": draw_ranges, "loading": draw_loading}.get(document["preset"], draw)(document)
+    drawn = {
+        "levels": functools.partial(draw_false_positives, row="tree"),
+        "phases": functools.partial(draw_false_positives, row="phase"),
+        "ranges": draw_ranges,
+        "loading": draw_loading,
+    }.get(document["preset"], draw)(document)
     pathlib.Path(sys.argv[1]).write_bytes(drawn)
 
 

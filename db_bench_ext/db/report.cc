@@ -3,19 +3,23 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db_bench_ext/common/results.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/growth.h"
 #include "db_bench_ext/db/loading.h"
 #include "db_bench_ext/db/options.h"
+#include "db_bench_ext/db/phases.h"
 #include "db_bench_ext/db/scans.h"
 #include "db_bench_ext/db/schemas.h"
 #include "db_bench_ext/db/tree.h"
-#include "util/rates/allocation.h"
+#include "deltabloom/rocksdb.h"
 
 namespace deltabloom::db_reads {
 
@@ -28,7 +32,7 @@ namespace {
 
 constexpr char kAbsentReads[] = "absent_data_block_reads_per_lookup";
 constexpr char kAbsentMicros[] = "absent_micros_per_lookup";
-constexpr char kAbsentBlocks[] = "absent_data_blocks_per_lookup";
+constexpr char kFalsePositives[] = "false_positives_per_lookup";
 
 double Divide(double sum, uint64_t by) {
   return by == 0 ? 0 : sum / static_cast<double>(by);
@@ -48,33 +52,17 @@ void AddCounts(Lookup lookup, const Counts& counts, Json* row) {
   (*row)[name + "_micros_per_lookup"] = Divide(counts.micros, counts.lookups);
 }
 
-// The predicted reads, and the best that the same bytes could do in the tree.
 void AddPrediction(const Database& database, const Counts& absent,
                    const std::vector<std::string>& sample, Json* row) {
-  const Tree& tree = database.tree();
-  const Prediction prediction = Predict(tree, sample);
-  const double blocks =
-      Divide(static_cast<double>(absent.data_blocks), absent.lookups);
+  const Prediction prediction = Predict(database.tree(), sample);
   (*row)["absent_counting_error"] =
       std::sqrt(Divide(prediction.variance, absent.lookups));
   (*row)["absent_predicted"] = OrNull(prediction.absent);
   (*row)["present_predicted"] = OrNull(prediction.present);
-  (*row)["share_of_gain"] = nullptr;
-  if (!database.has_filter() || !prediction.absent || blocks == 0) return;
-  std::vector<internal::SortedRun> runs;
-  for (size_t i = 0; i < tree.runs.size(); ++i) {
-    runs.push_back({static_cast<double>(tree.runs[i].Sum(&Table::entries)),
-                    prediction.shares[i]});
-  }
-  (*row)["share_of_gain"] =
-      internal::AllocateBits(CurveOfFilter(database.contender().filter), runs,
-                             tree.BitsPerKey())
-          .rates /
-      blocks;
 }
 
 void AddRuns(const Tree& tree, Json* row) {
-  std::string bits;
+  std::string bits, levels;
   for (const Run& run : tree.runs) {
     const uint64_t entries = run.Sum(&Table::entries);
     const uint64_t bytes = run.Sum(&Table::filter_bytes);
@@ -85,8 +73,18 @@ void AddRuns(const Tree& tree, Json* row) {
                               {"filter_bytes", bytes}});
     bits += (bits.empty() ? "" : " ") +
             Fixed(8 * Divide(static_cast<double>(bytes), entries), 1);
+    levels += (levels.empty() ? "" : " ") + std::to_string(run.level);
   }
+  (*row)["levels"] = levels;
   (*row)["bits_per_key_of_runs"] = bits;
+}
+
+// False positives per lookup, and their standard error.
+void AddFalsePositives(const Counts& counts, Json* row) {
+  const auto sum = static_cast<double>(counts.FalsePositives());
+  (*row)["lookups"] = counts.lookups;
+  (*row)[kFalsePositives] = Divide(sum, counts.lookups);
+  (*row)["error"] = Divide(std::sqrt(sum), counts.lookups);
 }
 
 uint64_t TablesOf(const Tree& tree) {
@@ -108,18 +106,6 @@ std::vector<Column> ColumnsOf(const std::string& preset) {
             {"load_seconds", "load s", "%.1f"},
             {"missed_present_keys", "missed"}};
   }
-  if (preset == "levels") {
-    return {{"filter", "filter"},
-            {"bits_per_key", "bits/key", "%.2f"},
-            {kAbsentBlocks, "blocks absent", "%.4g"},
-            {"absent_counting_error", "+-", "%.2g"},
-            {"absent_predicted", "predicted", "%.4g"},
-            {"times_fewer_than_rocksdb_bloom", "fewer", "%.2f"},
-            {"share_of_gain", "of best", "%.2f"},
-            {"present_data_blocks_per_lookup", "present", "%.4f"},
-            {"present_predicted", "predicted", "%.4f"},
-            {"bits_per_key_of_runs", "bits per key of each run"}};
-  }
   return {{"filter", "filter"},
           {"bits_per_key", "bits/key", "%.2f"},
           {kAbsentMicros, "us: Get absent", "%.3f"},
@@ -136,20 +122,6 @@ const Json* Find(const Json& results, const std::string& filter) {
 
 double Get(const Json& row, const char* field) { return row[field]; }
 
-// The result with the fewest reads of those with at most the bytes of `bloom`,
-// give or take 1 %.
-const Json& BestAtEqualBytes(const Json& results, const Json& bloom) {
-  const Json* best = &bloom;
-  for (const Json& row : results) {
-    const double bytes = Get(row, "filter_bytes");
-    if (bytes > 0 && bytes <= 1.01 * Get(bloom, "filter_bytes") &&
-        Get(row, kAbsentReads) < Get(*best, kAbsentReads)) {
-      best = &row;
-    }
-  }
-  return *best;
-}
-
 std::string FormatMissed(const Json& results) {
   std::string text;
   for (const Json& row : results) {
@@ -161,31 +133,32 @@ std::string FormatMissed(const Json& results) {
   return text;
 }
 
-// Reads and microseconds of an absent key.
+// What a lookup of an absent key costs, and the bytes of the filters.
 std::string CostOf(const Json& row) {
-  return Fixed(Get(row, kAbsentReads), 4) + " data blocks, " +
-         Fixed(Get(row, kAbsentMicros), 1) + " microseconds";
+  return row["filter"].get<std::string>() + ": " +
+         Fixed(Get(row, kAbsentReads), 4) + " data blocks, " +
+         Fixed(Get(row, kAbsentMicros), 1) + " microseconds, " +
+         WithThousands(row["filter_bytes"]) + " bytes of filters.\n";
 }
 
-std::string FormatBest(const Json& results) {
+std::string FormatSavings(const Json& results) {
   const Json* const bloom = Find(results, kRocksDBBloom);
-  if (bloom == nullptr) return "";
-  const Json& best = BestAtEqualBytes(results, *bloom);
+  const Json* const ours = Find(results, kDefault);
+  if (bloom == nullptr || ours == nullptr) return "";
+  std::string text = "For an absent key:\n";
+  for (const Json* const row : {Find(results, kNoFilter), bloom, ours}) {
+    if (row != nullptr) text += CostOf(*row);
+  }
   const double before = Get(*bloom, kAbsentReads);
-  const double after = Get(best, kAbsentReads);
-  std::string text = std::string("With the bytes of ") + kRocksDBBloom + ", " +
-                     best["filter"].get<std::string>() +
-                     " reads the fewest for an absent key: " + CostOf(best) +
-                     ";\n" + kRocksDBBloom + ": " + CostOf(*bloom);
-  if (after > 0) {
-    text += ", " + Fixed(before / after, before < 10 * after ? 1 : 0) +
-            " times as many reads";
-  }
-  text += ".\n";
-  if (const Json* const none = Find(results, "none")) {
-    text += "Without a filter: " + CostOf(*none) + ".\n";
-  }
-  return text;
+  const double after = Get(*ours, kAbsentReads);
+  if (after == 0) return text;
+  const double more =
+      Get(*ours, "filter_bytes") / Get(*bloom, "filter_bytes") - 1;
+  return text + kDefault + " reads " +
+         Fixed(before / after, before < 10 * after ? 1 : 0) +
+         " times fewer data blocks than " + kRocksDBBloom + ", with " +
+         Fixed(100 * std::abs(more), 1) + " % " +
+         (more < 0 ? "fewer" : "more") + " bytes of filters.\n";
 }
 
 }  // namespace
@@ -196,11 +169,11 @@ Json ResultOf(const Database& database, const TreePlan& plan,
               const std::vector<std::string>& absent) {
   const Tree& tree = database.tree();
   Json row;
-  row["filter"] = database.contender().name;
+  row["filter"] = database.name();
   row["tree"] = plan.name;
   row["keys"] = plan.keys;
   row["entries"] = tree.Sum(&Table::entries);
-  row["settings"] = database.bits();
+  row["setting"] = database.setting();
   row["bits_per_key"] = tree.BitsPerKey();
   row["filter_bytes"] = tree.Sum(&Table::filter_bytes);
   // Per filter that was asked about an absent key.
@@ -280,13 +253,71 @@ Json ResultOfLoading(const TreePlan& plan, const LoadingResult& result) {
   return row;
 }
 
-void CompareWithBloom(Json* results) {
-  const Json* const bloom = Find(*results, kRocksDBBloom);
+Json ResultOfGrowth(const GrownTree& grown, const Database& database,
+                    const Counts& counts, const std::vector<double>& steps,
+                    const std::vector<std::string>& absent) {
+  const Tree& tree = database.tree();
+  const double setting = database.setting();
+  Json row;
+  row["tree"] = grown.name;
+  row["filter"] = database.name();
+  row["keys"] = grown.keys;
+  row["entries"] = tree.Sum(&Table::entries);
+  row["tables"] = TablesOf(tree);
+  row["setting"] = setting;
+  row["bits_per_key"] = tree.BitsPerKey();
+  AddFalsePositives(counts, &row);
+  const Prediction prediction = Predict(tree, absent);
+  row["predicted"] = OrNull(prediction.absent);
+  row["asked"] =
+      std::accumulate(prediction.shares.begin(), prediction.shares.end(), 0.0);
+  AddRuns(tree, &row);
+  if (database.name() != kDefault) return row;
+  const StepResult result = WithStep(tree, setting, kUpperStepBits, absent);
+  row["of_uniform"] = result.of_uniform;
+  // Of trees with tables of both kinds.
+  row["estimate"] = nullptr;
+  if (result.upper_share > 0 && result.upper_share < 1) {
+    const double asked = row["asked"];
+    row["estimate"] = (1 + (asked - 1) * std::exp2(-kUpperStepBits)) / asked;
+  }
+  for (const double step : steps) {
+    const StepResult other = WithStep(tree, setting, step, absent);
+    row["steps"].push_back({{"step", step},
+                            {"bits_per_key", other.bits_per_key},
+                            {kFalsePositives, other.false_positives},
+                            {"of_uniform", other.of_uniform},
+                            {"of_same_bytes", other.of_same_bytes}});
+  }
+  return row;
+}
+
+Json ResultsOfPhases(const Database& database,
+                     const std::vector<PhaseResult>& phases) {
+  Json rows = Json::array();
+  for (const PhaseResult& phase : phases) {
+    Json row;
+    row["phase"] = phase.name;
+    row["filter"] = database.name();
+    row["bits_per_key"] = phase.tree.BitsPerKey();
+    AddFalsePositives(phase.counts, &row);
+    AddRuns(phase.tree, &row);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void CompareWithUniform(Json* results) {
+  constexpr double kErrors = 4;
   for (Json& row : *results) {
-    Json& fewer = row["times_fewer_than_rocksdb_bloom"];
-    fewer = nullptr;
-    if (bloom != nullptr && Get(row, kAbsentBlocks) > 0) {
-      fewer = Get(*bloom, kAbsentBlocks) / Get(row, kAbsentBlocks);
+    if (row["filter"] != kDefault) continue;
+    for (const Json& other : *results) {
+      if (other["filter"] != kUniform || other["phase"] != row["phase"]) {
+        continue;
+      }
+      const double error = std::hypot(Get(row, "error"), Get(other, "error"));
+      row["more_than_uniform"] = Get(row, kFalsePositives) >
+                                 Get(other, kFalsePositives) + kErrors * error;
     }
   }
 }
@@ -304,13 +335,20 @@ std::string FormatSetting(const Options& options, const std::string& folder,
            "in " +
            folder + ".\n";
   }
-  return "RocksDB " + rocksdb::GetRocksVersionAsString() + ", " +
-         WithThousands(options.trees.front().keys) + " keys of 16 bytes, " +
-         std::to_string(preset.database.value_bytes) + "-byte values, " +
-         bench::Significant(options.bits_per_key, 10) + " bits per key " +
-         (preset.equal_bytes ? "stored" : "set") + ".\nDatabases in " + folder +
+  const std::string keys =
+      IsLevels(preset) ? "" : WithThousands(options.keys) + " ";
+  return "RocksDB " + rocksdb::GetRocksVersionAsString() + ", " + keys +
+         "keys of 16 bytes, " + std::to_string(preset.database.value_bytes) +
+         "-byte values, " + bench::Significant(options.bits_per_key, 10) +
+         " bits per key set.\nDatabases in " + folder +
          (direct_io ? "; direct reads, past the page cache.\n"
-                    : "; reads through the page cache.\n");
+                    : "; reads through the page cache.\n") +
+         (IsLevels(preset)
+              ? "false: per lookup of an absent key; n: runs that it asks; of "
+                "uniform: false positives\nrelative to equal bits in the same "
+                "tables, by the formulas; estimate: (1 + (n - 1) / 2^2.5) / "
+                "n.\n"
+              : "");
 }
 
 std::string FormatRuns(const Tree& tree) {
@@ -331,7 +369,7 @@ std::string FormatResults(const Preset& preset, const Json& results) {
       "\nLookups in each database: " + WithThousands(last["absent_lookups"]) +
       " of absent keys, " + WithThousands(last["present_lookups"]) +
       " of present ones.\n";
-  if (preset.name == "demo") text += FormatBest(results);
+  if (preset.name == "demo") text += FormatSavings(results);
   return text + FormatMissed(results);
 }
 
@@ -347,6 +385,52 @@ std::string FormatLoading(const Json& results) {
                 {kAbsentReads, "data blocks", "%.4f"},
                 {"missed_present_keys", "missed"}});
   return text + FormatMissed(results);
+}
+
+std::string FormatGrowth(const GrownTree& tree, const Json& results) {
+  std::string text =
+      "\n" + std::string(tree.name) + ": " + tree.description + "\n\n" +
+      bench::Table(results,
+                   {{"filter", "filter"},
+                    {"bits_per_key", "bits/key", "%.2f"},
+                    {kFalsePositives, "false, 1e-3", "%.3f", 1000},
+                    {"error", "+-", "%.3f", 1000},
+                    {"predicted", "predicted", "%.3f", 1000},
+                    {"asked", "n", "%.2f"},
+                    {"of_uniform", "of uniform", "%.3f"},
+                    {"estimate", "estimate", "%.3f"},
+                    {"levels", "level of each run"},
+                    {"bits_per_key_of_runs", "bits per key of each run"}});
+  for (const Json& row : results) {
+    if (!row.contains("steps")) continue;
+    text += "\n" + bench::Table(row["steps"],
+                                {{"step", "step", "%.2f"},
+                                 {"bits_per_key", "bits/key", "%.2f"},
+                                 {kFalsePositives, "false, 1e-3", "%.3f", 1000},
+                                 {"of_uniform", "of uniform", "%.3f"},
+                                 {"of_same_bytes", "of same bytes", "%.3f"}});
+  }
+  return text;
+}
+
+std::string FormatPhases(const Json& results) {
+  std::string text =
+      "\n" +
+      bench::Table(results,
+                   {{"phase", "phase"},
+                    {"filter", "filter"},
+                    {"bits_per_key", "bits/key", "%.2f"},
+                    {kFalsePositives, "false, 1e-3", "%.3f", 1000},
+                    {"error", "+-", "%.3f", 1000},
+                    {"levels", "level of each run"},
+                    {"bits_per_key_of_runs", "bits per key of each run"}});
+  for (const Json& row : results) {
+    if (!row.value("more_than_uniform", false)) continue;
+    text += "WRONG: " + row["filter"].get<std::string>() +
+            " has more false positives than " + kUniform + " in the phase " +
+            row["phase"].get<std::string>() + ".\n";
+  }
+  return text;
 }
 
 std::string FormatScans(const Json& results) {

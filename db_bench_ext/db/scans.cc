@@ -32,7 +32,7 @@ constexpr double kBitsForKeys = 10;
 constexpr size_t kFoundBytes = 2048;
 
 Policy PolicyOf(const RangeFilter& filter) {
-  Policy policy = MakePolicy(FindContender("", kRocksDBBloom), kBitsForKeys);
+  Policy policy = MakePolicy(kRocksDBBloom, kBitsForKeys);
   policy.add_to = [&filter](rocksdb::Options* options) {
     filter.AddTo(options);
   };
@@ -76,8 +76,8 @@ ScannedDatabase::ScannedDatabase(const std::string& name,
     : name_(name),
       filter_(std::move(filter)),
       keys_(keys),
-      database_({name, kRocksDBBloom}, PolicyOf(*filter_), std::move(path),
-                options, [&keys](uint64_t i) { return keys.Key(i); }) {}
+      database_(name, PolicyOf(*filter_), std::move(path), options,
+                [&keys](uint64_t i) { return keys.Key(i); }) {}
 
 void ScannedDatabase::Build(const TreePlan& plan,
                             bench::ProgressBar* progress) {

@@ -4,7 +4,6 @@
 #include <rocksdb/table_properties.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -17,7 +16,6 @@
 #include <vector>
 
 #include "db_bench_ext/common/mixing.h"
-#include "db_bench_ext/common/program.h"
 #include "deltabloom/filter.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
@@ -138,34 +136,6 @@ TreePlan LoadingTree(uint64_t keys, bool partitioned) {
 TreePlan OneTable(uint64_t keys, bool partitioned) {
   TreePlan plan{partitioned ? "partitioned" : "full", keys, {{6, keys}}};
   plan.partitioned = partitioned;
-  return plan;
-}
-
-TreePlan LevelsTree(unsigned runs, unsigned size_ratio, uint64_t keys) {
-  TreePlan plan{
-      "settled-" + std::to_string(runs) + "-T" + std::to_string(size_ratio),
-      keys,
-      {}};
-  constexpr double kLeastKeys = 2;  // a range of keys, however small
-  double all = 0;                   // 1 + T + T^2 + ...
-  for (unsigned i = 0; i < runs; ++i) all += std::pow(size_ratio, i);
-  const double unit = static_cast<double>(keys) / all;
-  if (unit < kLeastKeys) {
-    throw bench::UsageError(
-        "--keys: " + std::to_string(keys) + " are too few for " +
-        std::to_string(runs) + " runs with a size ratio of " +
-        std::to_string(size_ratio) + "; at least " +
-        std::to_string(static_cast<uint64_t>(kLeastKeys * all)) +
-        " are needed");
-  }
-  uint64_t rest = keys;
-  for (unsigned i = 0; i < runs; ++i) {
-    const auto share =
-        static_cast<uint64_t>(std::lround(unit * std::pow(size_ratio, i)));
-    plan.runs.insert(plan.runs.begin(),
-                     {static_cast<int>(i), i + 1 == runs ? rest : share});
-    rest -= share;
-  }
   return plan;
 }
 

@@ -62,10 +62,6 @@ TreePlan LoadingTree(uint64_t keys, bool partitioned);
 // All keys in one table of the last level.
 TreePlan OneTable(uint64_t keys, bool partitioned);
 
-// `runs` levels, each size_ratio times as large as the one above; the smallest
-// is one table of level 0. Throws UsageError if there are too few keys.
-TreePlan LevelsTree(unsigned runs, unsigned size_ratio, uint64_t keys);
-
 struct Table {
   std::string name;  // of the file, as RocksDB spells it
   uint64_t entries = 0;

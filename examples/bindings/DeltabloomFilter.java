@@ -9,7 +9,7 @@ public final class DeltabloomFilter extends Filter {
     System.loadLibrary("deltabloom_filter");
   }
 
-  /** options: as an OPTIONS file names them, such as "deltabloom:10:auto". */
+  /** options: as an OPTIONS file names them, such as "deltabloom:10". */
   public DeltabloomFilter(String options) {
     super(newPolicy(options));
   }

@@ -1,4 +1,4 @@
-// A RocksDB database with Deltabloom's filters on bits per level, from Go, by
+// A RocksDB database with Deltabloom's filters, from Go, by
 // cgo and RocksDB's C interface.
 //
 //	go build -o database database.go && ./database FOLDER
@@ -29,7 +29,7 @@ func main() {
 	var problem *C.char
 	options := C.rocksdb_options_create()
 	C.rocksdb_options_set_create_if_missing(options, 1)
-	filters := C.CString("bits_per_key=12;allocation=levels")
+	filters := C.CString("bits_per_key=12")
 	C.deltabloom_rocksdb_add_filters(options, filters, &problem)
 	check(problem)
 	db := C.rocksdb_open(options, C.CString(os.Args[1]), &problem)

@@ -1,4 +1,4 @@
-// A RocksDB database with Deltabloom's filters on bits per level, from Node, by
+// A RocksDB database with Deltabloom's filters, from Node, by
 // the package koffi and RocksDB's C interface.
 //
 //   npm install koffi && node database.js FOLDER [LIBDELTABLOOM_ROCKSDB]
@@ -21,7 +21,7 @@ const make = (name) => rocksdb.func(`void* ${name}()`)();
 const options = make("rocksdb_options_create");
 rocksdb.func("void rocksdb_options_set_create_if_missing(void*, uchar)")(options, 1);
 call("uchar", deltabloom, "deltabloom_rocksdb_add_filters", ["void*", "str"],
-  options, "bits_per_key=12;allocation=levels");
+  options, "bits_per_key=12");
 const db = call("void*", rocksdb, "rocksdb_open", ["void*", "str"], options, folder);
 
 const write = make("rocksdb_writeoptions_create");

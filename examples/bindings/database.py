@@ -1,4 +1,4 @@
-"""A RocksDB database with Deltabloom's filters on bits per level, from Python, by
+"""A RocksDB database with Deltabloom's filters, from Python, by
 ctypes and RocksDB's C interface.
 
 Usage: database.py FOLDER [LIBDELTABLOOM_ROCKSDB]
@@ -32,7 +32,7 @@ def plain(library, name, *arguments, result=None):
 
 options = plain(rocksdb, "rocksdb_options_create", result=P)
 plain(rocksdb, "rocksdb_options_set_create_if_missing", options, BYTE(1))
-filters = b"bits_per_key=12;allocation=levels"
+filters = b"bits_per_key=12"
 call(deltabloom, "deltabloom_rocksdb_add_filters", options, filters)
 db = call(rocksdb, "rocksdb_open", options, folder.encode(), result=P)
 

@@ -1,4 +1,4 @@
-//! A RocksDB database with Deltabloom's filters on bits per level, from Rust, by
+//! A RocksDB database with Deltabloom's filters, from Rust, by
 //! RocksDB's C interface and without crates.
 //!
 //!     rustc -o database database.rs && ./database FOLDER
@@ -46,7 +46,7 @@ fn check(error: Error) {
 
 fn main() {
     let folder = text(&std::env::args().nth(1).expect("usage: database FOLDER"));
-    let filters = text("bits_per_key=12;allocation=levels");
+    let filters = text("bits_per_key=12");
     let mut error = null_mut();
     unsafe {
         let options = rocksdb_options_create();

@@ -1,6 +1,5 @@
 // The native half of DeltabloomFilter.java. Loading it also registers
-// Deltabloom, so that DBOptions can be made from properties with
-// listeners=deltabloom.
+// Deltabloom, so that OPTIONS files that name it can be read.
 //
 //   c++ -std=c++17 -shared -fPIC deltabloom_filter.cc -o
 //   libdeltabloom_filter.so

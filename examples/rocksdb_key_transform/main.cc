@@ -101,7 +101,6 @@ int main() {
   };
   std::string error;
   deltabloom::RocksDBFilterOptions filters;
-  filters.layout = deltabloom::Layout::kAuto;
   filters.key_transform = transform.name;
   std::shared_ptr<const rocksdb::FilterPolicy> ours;
   if (deltabloom::RegisterKeyTransform(transform, &error)) {

@@ -50,7 +50,7 @@ DELTABLOOM_C_EXPORT void deltabloom_options_destroy(deltabloom_options_t*);
  * a builder is created. */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_bits_per_key(
     deltabloom_options_t*, double bits_per_key);
-/* Sets the layout: "classic" (default), "local", "compact" or "auto". */
+/* Sets the layout: "classic" (default), "local" or "compact". */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_layout(deltabloom_options_t*,
                                                        const char* layout,
                                                        char** errptr);
@@ -171,20 +171,21 @@ struct rocksdb_filterpolicy_t;
  * takes ownership; otherwise call rocksdb_filterpolicy_destroy(). Check the
  * result: RocksDB silently treats null as "no filter". If errptr is null, the
  * line is printed to standard error, once. `options` is what
- * FilterPolicy::CreateFromString takes ("deltabloom:10:auto",
- * "bits_per_key=10;layout=auto"), null or "" for the defaults. Also registers
+ * FilterPolicy::CreateFromString takes ("deltabloom:10:local",
+ * "bits_per_key=10;layout=local"), null or "" for the defaults. Also registers
  * the policy, as below. */
 DELTABLOOM_C_EXPORT struct rocksdb_filterpolicy_t*
 deltabloom_rocksdb_filterpolicy(const char* options, char** errptr);
 
 struct rocksdb_options_t;
 
-/* Does what AddRocksDBFilters() does in C++: sets the policy that `filters`
- * describes, as above, in the block-based table factory, whose other options
- * stay; and with allocation=levels the listener, which replaces any that are
- * set. Call it after rocksdb_options_set_block_based_table_factory(), which
- * replaces the policy. Returns 1, or 0 with `options` as before. Also registers
- * the policy, as below. */
+/* Sets the policy that `filters` describes, as above, in the block-based table
+ * factory of `options`, whose other settings stay. It is for bindings that give
+ * away their rocksdb_options_t only. Call it after
+ * rocksdb_options_set_block_based_table_factory(), which replaces the policy.
+ * Returns 1, or 0 with `options` as before. Also registers the policy, as
+ * below.
+ */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_add_filters(
     struct rocksdb_options_t* options, const char* filters, char** errptr);
 
@@ -194,8 +195,7 @@ DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_register(char** errptr);
 
 /* Returns the statistics of all policies of this process
  * (deltabloom/rocksdb_statistics.h) in the format "json", "prometheus" or
- * "text"; the first two with the state of allocation=levels. The caller frees
- * the text. Thread-safe. */
+ * "text". The caller frees the text. Thread-safe. */
 DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_statistics(const char* format,
                                                         char** errptr);
 

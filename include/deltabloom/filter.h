@@ -25,10 +25,9 @@ enum class Layout : uint8_t {
   kClassic,  // LevelDB-style Bloom filter, for compatibility and small filters
   kLocal,    // Bloom filter in blocks of 64 bytes: the fastest
   kCompact,  // bumped ribbon: the smallest; filters of few keys are local
-  kAuto = 255,  // for writers only: compact, or local in level 0 of RocksDB
 };
 
-// Returns "classic", "local", "compact" or "auto"; null for any other value.
+// Returns "classic", "local" or "compact"; null for any other value.
 DELTABLOOM_EXPORT const char* LayoutName(Layout layout);
 
 // Sets *layout to the layout of that name. Returns false without a change if

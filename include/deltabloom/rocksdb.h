@@ -13,18 +13,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "deltabloom/export.h"
 #include "deltabloom/filter.h"
 
 namespace rocksdb {
+class ColumnFamilyHandle;
 class DB;
-class EventListener;
 class FilterPolicy;
 struct ColumnFamilyOptions;
-struct DBOptions;
 }  // namespace rocksdb
 
 namespace deltabloom {
@@ -39,60 +40,31 @@ enum class RocksDBCompatibility : uint8_t {
   kOwn,
 };
 
-// The distribution of bits over tables.
-enum class RocksDBAllocation : uint8_t {
-  // All tables get bits_per_key.
-  kUniform,
-  // Minimises the sum of the false-positive rates over the sorted runs of the
-  // tree, with bits_per_key on average. Needs NewRocksDBFilterListener(), which
-  // learns the tree; until it is known, and in SstFileWriter, tables get
-  // bits_per_key. See docs/levels.md.
-  kLevels,
-};
-
 inline constexpr uint64_t kUnlimited = UINT64_MAX;
 
+// Bits per key that upper_bits_per_key adds to bits_per_key by default, with
+// layout kCompact. docs/design.md ("Bits of a table") derives it.
+inline constexpr double kUpperStepBits = 2.5;
+
 struct DELTABLOOM_EXPORT RocksDBFilterOptions {
-  // Bits of filter per key, rounded to thousandths. Legal: 0 to 1000. With less
-  // than 0.5, before rounding, no filter is written.
+  // Bits of filter per key, rounded to thousandths, of each table of which
+  // RocksDB says that it is bottommost, which means that no older data of its
+  // keys is below it. Those are nearly all tables of the last level. Tables of
+  // SstFileWriter and under FIFO compaction have as many. Legal: 0 to 1000.
+  // With less than 0.5, before rounding, such tables have no filter.
   double bits_per_key = 10;
 
-  // The false-positive rate, instead of bits_per_key, which then must have its
-  // default. Legal: 1e-9 to less than 1, or 0 for unset. Each filter gets the
-  // fewest bits per key, at least 0.5, with which its layout has this rate
-  // (deltabloom/sizing.h). If the layout cannot reach it (compact: 2^-32,
-  // classic: about keys / 2^32), the filter comes within a tenth of the least
-  // rate of its layout, and the LOG says so, once. With kLevels, once the tree
-  // is known, this is the sum of the rates of all runs that a lookup queries.
-  double false_positive_rate = 0;
+  // Bits of filter per key of all other tables: those of the upper levels,
+  // which hold few of the keys, but of which a lookup queries the filter of
+  // each. Legal: bits_per_key to 1000. Unset, it follows bits_per_key: with
+  // layout kCompact it is kUpperStepBits more, but none if bits_per_key is less
+  // than 0.5, at most 1000; with other layouts it is bits_per_key. Set it to
+  // bits_per_key for the same bits in all tables.
+  std::optional<double> upper_bits_per_key;
 
-  // The bytes of all filters of the database, instead of bits_per_key. Legal:
-  // up to 10^18, or 0 for unset. Needs kLevels and its listener: in a process
-  // that has made no listener, DB::Open fails. Give all column families with
-  // this option the same value: they share what the filters of the others
-  // leave. Values are not compared by DB::Open; while they differ, the smallest
-  // counts, and the LOG says so. New tables get min_bits_per_key to
-  // max_bits_per_key on average; if min_bits_per_key for all keys exceeds the
-  // total, the LOG says so. See docs/levels.md.
-  uint64_t filter_memory = 0;
-
-  // Limits of the average under filter_memory. Legal: 0.5 to 1000. With
-  // weights_by_use, min_bits_per_key is also the least for a single run.
-  double min_bits_per_key = 4;
-  double max_bits_per_key = 20;
-
-  // Weights each sorted run by the share of lookups that query it for keys it
-  // does not hold. A run that few lookups query for such keys gets fewer bits,
-  // at least min_bits_per_key (or bits_per_key, if less). If false, all runs
-  // have the same weight. Takes effect with kLevels only, and then needs
-  // statistics.
-  bool weights_by_use = true;
-
-  // kAuto: kLocal for tables of level 0, with kLevels only where their run is
-  // very small; kCompact for all others.
-  Layout layout = Layout::kAuto;
-
-  RocksDBAllocation allocation = RocksDBAllocation::kUniform;
+  // The format of the filters. kCompact has the fewest false positives, kLocal
+  // is the fastest to build; kClassic is for RocksDB of no use but comparison.
+  Layout layout = Layout::kCompact;
 
   // Limit of the temporary memory for building a filter, in bytes; 0: no limit.
   // See FilterOptions::max_build_bytes.
@@ -146,33 +118,6 @@ DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
                        std::string* error = nullptr);
 
-// Returns the listener that RocksDBAllocation::kLevels needs in
-// DBOptions::listeners, one for any number of databases; or null with *error as
-// above.
-DELTABLOOM_EXPORT std::shared_ptr<rocksdb::EventListener>
-NewRocksDBFilterListener(std::string* error = nullptr);
-
-// Sets all that the options need: the filter policy in family->table_factory,
-// whose other options stay as they are, and with kLevels the listener in
-// db->listeners, unless one is there. `db` and `family` may be one
-// rocksdb::Options; `db` may be null for a column family of a database that is
-// open already. Returns false without a change, with *error as above, if
-// NewRocksDBFilterPolicy() would fail or the table factory is not that of
-// block-based tables.
-DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
-                                         rocksdb::DBOptions* db,
-                                         rocksdb::ColumnFamilyOptions* family,
-                                         std::string* error = nullptr);
-
-// Reads the tree of an open database for RocksDBAllocation::kLevels. Call it
-// before DB::CompactFiles, of which RocksDB does not tell listeners: until the
-// first flush or compaction after DB::Open the tree is not known, and tables
-// get uniform bits, as the LOG says. Takes as long as
-// GetAllColumnFamilyMetaData. Returns false, with *error as above, if the
-// database has no listener of Deltabloom.
-DELTABLOOM_EXPORT bool ReadRocksDBTree(rocksdb::DB* db,
-                                       std::string* error = nullptr);
-
 // Returns whether the options of a column family go with the key transform of
 // its filter policy; false with *error as above. RocksDB checks this in
 // DB::Open only: call it before CreateColumnFamily, DB::OpenForReadOnly,
@@ -180,19 +125,26 @@ DELTABLOOM_EXPORT bool ReadRocksDBTree(rocksdb::DB* db,
 DELTABLOOM_EXPORT bool CheckRocksDBFilters(
     const rocksdb::ColumnFamilyOptions& family, std::string* error = nullptr);
 
-// Returns the state of RocksDBAllocation::kLevels in the databases that are
-// open in this process and have a listener, as JSON (docs/levels.md has the
-// fields):
-// {"databases":[]} if there is none.
-DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
+// Sets options->bits_per_key to the most with which the filters of all tables
+// that these column families have now take at most filter_bytes together, once
+// compaction has rewritten them; options->upper_bits_per_key becomes unset. The
+// tables of the lowest level of each family count as bottommost, those of level
+// 0 never. Partitioned filters take some per cent more. Then pass bits_per_key
+// to DB::SetOptions of each family, which only the process that has opened the
+// database can do (docs/guide.md, "A total for all filters").
+//
+// Reads the properties of all tables: it takes the time, and reads the blocks,
+// of opening each table that is not in RocksDB's table cache. Call it rarely,
+// not on a path of reads or writes. Returns false without a change, with *error
+// as above, if the properties cannot be read or if 0.5 bits per key are too
+// many.
+DELTABLOOM_EXPORT bool FitRocksDBFilters(
+    rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& families,
+    uint64_t filter_bytes, RocksDBFilterOptions* options,
+    std::string* error = nullptr);
 
-// Returns text for Prometheus: the filter_memory of each of these databases,
-// the bytes of its filters, and the share of lookups that query its runs for
-// keys which these do not hold.
-DELTABLOOM_EXPORT std::string RocksDBFilterLevelsPrometheus();
-
-// NewRocksDBFilterPolicy and AddRocksDBFilters, but throwing std::runtime_error
-// with the text of *error. Not declared in code compiled with -fno-exceptions.
+// NewRocksDBFilterPolicy, but throwing std::runtime_error with the text of
+// *error. Not declared in code compiled with -fno-exceptions.
 #ifdef __cpp_exceptions
 inline std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
@@ -201,29 +153,20 @@ NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
   if (policy == nullptr) throw std::runtime_error(error);
   return policy;
 }
-
-inline void AddRocksDBFiltersOrThrow(const RocksDBFilterOptions& options,
-                                     rocksdb::DBOptions* db,
-                                     rocksdb::ColumnFamilyOptions* family) {
-  std::string error;
-  if (!AddRocksDBFilters(options, db, family, &error)) {
-    throw std::runtime_error(error);
-  }
-}
 #endif
 
 // Makes the policy known to RocksDB by name, for
 // FilterPolicy::CreateFromString, OPTIONS files and the options of tools:
-// deltabloom:9.9:auto:levels (bits per key, layout and allocation, each with a
-// default) or id=deltabloom;bits_per_key=9.9;layout=classic (docs/guide.md).
-// Unset values are written as bits_per_key=unset, filter_memory=unset and
-// max_filter_bytes=unlimited. Switches are on or off; true, false, 1 and 0 are
-// accepted as well. A key transform must be registered before a text names it.
+// deltabloom:9.9:local (bits per key and layout, each with a default) or
+// id=deltabloom;bits_per_key=9.9;layout=local (docs/guide.md). Unset values are
+// written as upper_bits_per_key=unset and max_filter_bytes=unlimited. Switches
+// are on or off; true, false, 1 and 0 are accepted as well. A key transform
+// must be registered before a text names it. Options of versions before 0.1.0
+// are ignored, and the LOG says which.
 //
-// Also registers the listener (listeners=deltabloom) and the collector of range
-// filters (deltabloom.range). Call it before a database is opened; further
-// calls do nothing. Returns false, with *error as above, if the RocksDB library
-// has the wrong version.
+// Also registers the collector of range filters (deltabloom.range). Call it
+// before a database is opened; further calls do nothing. Returns false, with
+// *error as above, if the RocksDB library has the wrong version.
 DELTABLOOM_EXPORT bool RegisterRocksDB(std::string* error = nullptr);
 
 }  // namespace deltabloom

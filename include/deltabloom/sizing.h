@@ -1,10 +1,10 @@
 // The size of a filter for a false-positive rate, and the rate for a size.
 //
-// The functions with a layout compute them for the filters that are built.
-// Layout kAuto counts as kCompact. The functions without a layout are for a
-// Bloom filter of n keys in m bits whose k probes are independent (Broder and
-// Mitzenmacher, "Network Applications of Bloom Filters: A Survey", 2004). The
-// probes of a classic filter are not, so its rate is higher.
+// The functions with a layout compute them for the filters that are built. The
+// functions without a layout are for a Bloom filter of n keys in m bits whose k
+// probes are independent (Broder and Mitzenmacher, "Network Applications of
+// Bloom Filters: A Survey", 2004). The probes of a classic filter are not, so
+// its rate is higher.
 //
 // All functions are thread-safe and accept any number. NaN gives NaN; rates
 // outside of (0, 1) and sizes of 0 give the limits named here, never an error.

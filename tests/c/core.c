@@ -238,7 +238,7 @@ int main(void) {
   CheckLayout("classic", "leveldb", 0, "classic, 8 probes");
   CheckLayout("local", NULL, 0, "local");
   CheckLayout("compact", "murmurhash2", 1 << 20, "compact");
-  CheckLayout("auto", NULL, 1, "local");
+  CheckLayout("compact", NULL, 1, "local");
   CheckErrors();
   CheckNulls();
   CheckOutOfMemory();

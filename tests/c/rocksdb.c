@@ -99,7 +99,7 @@ static void CheckPolicies(const char* path) {
   rocksdb_filterpolicy_destroy(unused);
 }
 
-/* Levels, in options that have a table factory of their own. */
+/* Filters in options that have a table factory of their own. */
 static void CheckAddFilters(const char* path) {
   rocksdb_options_t* const options = Options(NULL);
   const struct {
@@ -114,7 +114,7 @@ static void CheckAddFilters(const char* path) {
   }
   char* error = NULL;
   CHECK(deltabloom_rocksdb_add_filters(
-            options, "bits_per_key=18;allocation=levels", &error) == 1);
+            options, "bits_per_key=18;seeded=on", &error) == 1);
   CheckNoError(error);
   UseDatabase(path, options, 0);
 
@@ -131,8 +131,8 @@ static void CheckAddFilters(const char* path) {
   rocksdb_options_destroy(options);
   CHECK(strstr(log, "block_size: 1234") != NULL);
   CHECK(strstr(log, "bits_per_key=18 ") != NULL);
-  CHECK(strstr(log, "allocation=levels") != NULL);
-  CHECK(strstr(log, "without its listener") == NULL);
+  CHECK(strstr(log, "upper_bits_per_key=unset ") != NULL);
+  CHECK(strstr(log, "seeded=on") != NULL);
   free(log);
 }
 

@@ -166,10 +166,10 @@ class Cells(Case):
             self.assertEqual(len(names), len(set(names)))
             self.assertIn(len(names), range(least, most + 1))
 
-    def test_the_listener_is_named_where_it_is_needed(self):
+    def test_trees_grow_live_and_are_read_frozen(self):
         cells = self.cells(
             "--filters",
-            "rocksdb-bloom,deltabloom-compact,deltabloom-auto-levels",
+            "rocksdb-bloom,deltabloom-compact-uniform,deltabloom",
             "--workloads",
             "readmissing-grown",
             "--keep-databases",
@@ -177,35 +177,16 @@ class Cells(Case):
         options = self.options("grown")
         self.assertEqual(len(options), 6, options.keys())  # grown live, read frozen
         for name, text in options.items():
-            self.assertEqual("listeners=deltabloom" in text, "levels" in name, name)
             self.assertEqual("disable_auto_compactions=false" in text, "-live" in name, name)
         self.assertEqual({row["workload"] for row in cells}, {"readmissing-grown"})
-
-    def test_levels_need_grown_trees(self):
-        done = self.compare("--workloads", "readmissing,readmissing-grown", "--list")
-        filters = {}
-        for name in done.stdout.split():
-            filters.setdefault(name.split("/")[0], set()).add(name.split("/")[-1])
-        levels = {"deltabloom-auto-levels"}
-        self.assertFalse(levels & filters["readmissing"])
-        self.assertEqual(filters["readmissing-grown"], filters["readmissing"] | levels)
-
-    def test_filters_that_take_no_part_are_named(self):
-        done = self.compare(
-            "--filters",
-            "none,rocksdb-bloom,deltabloom-auto-levels",
-            "--workloads",
-            "readmissing,readmissing-grown",
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(
-            [
-                line.split(":")[1]
-                for line in done.stderr.splitlines()
-                if line.startswith("compare: ")
-            ],
-            [" deltabloom-auto-levels takes no part in readmissing"],
-        )
+        for name, text in options.items():
+            policy = re.search("filter_policy=(.*)", text)[1]
+            if "uniform" in name:
+                self.assertEqual(
+                    policy, "{id=deltabloom;bits_per_key=10;upper_bits_per_key=10}", name
+                )
+            elif "deltabloom" in name:
+                self.assertEqual(policy, "deltabloom:10", name)
 
 
 class Failures(Case):
@@ -226,19 +207,6 @@ class Failures(Case):
             (["--workloads", "readrandom", "--bits-per-key", "ten"], "--bits-per-key ten"),
             (["--workloads", "readrandom", "--shapes", "round"], "--shapes round"),
             (["--no-such-option"], "--no-such-option"),
-            (
-                ["--workloads", "readmissing", "--filters", "deltabloom-auto-levels"],
-                "readmissing-grown",
-            ),
-            (
-                [
-                    "--workloads",
-                    "readmissing",
-                    "--filters",
-                    "none,deltabloom-local,deltabloom-auto-levels",
-                ],
-                "--filters deltabloom-auto-levels: takes part in none",
-            ),
         ):
             self.one_line(self.compare(*arguments), 2, word)
 
@@ -312,15 +280,14 @@ class Real(unittest.TestCase):
             "--reads",
             "2000",
         ),
-        "listener": (
-            "rocksdb-bloom,deltabloom-auto-levels",
+        "grown": (
+            "rocksdb-bloom,deltabloom-compact-uniform,deltabloom",
             "--workloads",
             "readmissing-grown",
             "--keys",
             "150000",
             "--reads",
             "20000",
-            "--keep-databases",
         ),
     }
 
@@ -369,18 +336,19 @@ class Real(unittest.TestCase):
                 # Four runs at about 1 %: ten times that would be no filter.
                 self.assertLess(value, 0.4, name)
 
-    def test_stock_db_bench_with_the_listener(self):
-        out, report, reads = self.finish("listener")
-        database = "deltabloom-auto-levels-10-full-grown"
-        logs = "".join(path.read_text() for path in (out / "databases" / database).glob("LOG*"))
-        self.assertIn("[deltabloom] levels of column family default", logs)
-        bloom, levels = reads.values()
-        self.assertLess(levels, bloom)
+    def test_stock_db_bench_grows_trees(self):
+        out, report, reads = self.finish("grown")
+        bloom, uniform, ours = reads.values()
+        self.assertLess(uniform, bloom)
+        self.assertLess(ours, bloom)
         self.assertRegex(
             (out / "report.md").read_text(), r"reads [1-9]\d*\.\d times fewer blocks with"
         )
+        # Tables of the upper levels have 12.5 bits per key.
         stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
-        self.assertLess(stored[database], 11)
+        self.assertLess(stored["deltabloom-compact-uniform-10-full-grown"], 10.15)
+        self.assertGreater(stored["deltabloom-10-full-grown"], 10.15)
+        self.assertLess(stored["deltabloom-10-full-grown"], 12.5)
 
 
 if __name__ == "__main__":

@@ -27,11 +27,12 @@ DEMO = [
     "rocksdb-ribbon",
     "deltabloom-classic",
     "deltabloom-local",
-    "deltabloom-auto",
-    "deltabloom-auto-levels",
+    "deltabloom-compact-uniform",
+    "deltabloom",
     "rocksdb-bloom-refilter",
 ]
-UNIFORM = ["rocksdb-bloom", "rocksdb-ribbon", "deltabloom-local", "deltabloom-compact"]
+UNIFORM = "deltabloom-compact-uniform"
+COMPACT = (UNIFORM, "deltabloom", "rocksdb-bloom-refilter")
 READS = "absent_data_block_reads_per_lookup"
 BLOCKS = "absent_data_blocks_per_lookup"
 
@@ -98,6 +99,27 @@ class Demo(Case):
             if field != "filter_bytes":
                 self.assertNotEqual(one, differs)
 
+    def test_fifteen_times_fewer_false_positives_than_blooms(self):
+        text, (bloom, ours) = self.results(
+            "--keys",
+            400000,
+            "--lookups",
+            20000,
+            "--seed",
+            SEED,
+            "--filters",
+            "rocksdb-bloom,deltabloom",
+        )
+        # By the formulas: of 20,000 lookups only some forty read a block.
+        self.assertGreater(bloom["absent_predicted"], 15 * ours["absent_predicted"])
+        more = ours["filter_bytes"] / bloom["filter_bytes"] - 1
+        self.assertLess(more, 0.04)
+        self.assertRegex(
+            text,
+            r"\ndeltabloom reads \d+(\.\d)? times fewer data blocks than rocksdb-bloom, "
+            rf"with {100 * more:.1f} % more bytes of filters\.\n",
+        )
+
     def check_text(self, text):
         for control in "\r\033\b":
             self.assertNotIn(control, text)
@@ -106,8 +128,9 @@ class Demo(Case):
         self.assertEqual(text.count("\nlevel "), 5)
         for words in (
             "3,000 of absent keys, 600 of present ones.",
-            "\nWith the bytes of rocksdb-bloom",
-            "\nWithout a filter: ",
+            "\nnone: ",
+            "\nrocksdb-bloom: ",
+            "\ndeltabloom: ",
         ):
             self.assertIn(words, text)
 
@@ -129,9 +152,8 @@ class Demo(Case):
     def check_filter(self, run, none, lookups):
         name = run["filter"]
         self.assertLess(run[READS], 0.1 * none[READS], name)
-        low, high = {"rocksdb-ribbon": (6.5, 7.5), "deltabloom-auto-levels": (9.5, 10.5)}.get(
-            name, (10, 10.2)
-        )
+        # A tenth of the keys is not in the last level.
+        low, high = {"rocksdb-ribbon": (6.5, 7.5), "deltabloom": (10.2, 10.5)}.get(name, (10, 10.2))
         self.assertGreaterEqual(run["bits_per_key"], low, run)
         self.assertLessEqual(run["bits_per_key"], high, run)
         # All filters promise what 6 probes give at 10 bits, or less. A classic
@@ -141,118 +163,148 @@ class Demo(Case):
         promised = (1 - math.exp(-6 / 10)) ** 6
         error = 5 * math.sqrt(promised / (4 * lookups))
         rate = run["false_positive_rate"]
-        self.assertLess(rate, (0.6 if "auto" in name else 2.4) * promised + error, name)
+        self.assertLess(rate, (0.6 if name in COMPACT else 2.4) * promised + error, name)
         if name == "deltabloom-classic":
             self.assertGreater(rate, promised - error)
-        elif "auto" not in name:
+        elif name not in COMPACT:
             self.assertGreater(rate, 0.6 * promised - error)
 
 
 class Levels(Case):
-    """Settled trees are the same in every run: what holds for these keys holds
-    always."""
+    """Trees that RocksDB grows. They are the same in every run of a seed, unless
+    a compaction is so slow that another one starts first."""
 
     @classmethod
     def setUpClass(cls):
-        cls.case = cls("test_equal_bytes_in_the_planned_runs")
+        cls.case = cls("test_upper_levels_have_more_bits")
         cls.case.setUp()
         cls.addClassCleanup(cls.case.doCleanups)
-        filters = [
-            "none",
-            *UNIFORM,
-            *(name + "-by-hand" for name in UNIFORM),
-            "deltabloom-compact-levels",
-        ]
         cls.text, runs = cls.case.results(
             "--preset",
             "levels",
-            "--runs",
-            4,
-            "--size-ratio",
-            4,
-            "--keys",
-            42500,
+            "--trees",
+            "dynamic-150k,level-0,ingestion",
+            "--plot",
+            cls.case.top / "figures.png",
+            "--steps",
+            "0,2.5",
             "--lookups",
-            60000,
-            "--filters",
-            ",".join(filters),
+            50000,
+            "--seed",
+            SEED,
         )
-        cls.databases = {run["filter"]: run for run in runs}
-        assert list(cls.databases) == filters
+        cls.rows = {(run["tree"], run["filter"]): run for run in runs}
+        assert len(cls.rows) == len(runs) == 9
 
-    def test_equal_bytes_in_the_planned_runs(self):
-        for name, one in self.databases.items():
-            with self.subTest(filter=name):
-                self.assertEqual(
-                    [(run["level"], run["entries"]) for run in one["runs"]],
-                    [(0, 500), (1, 2000), (2, 8000), (3, 32000)],
-                )
-                stored = sum(run["filter_bytes"] for run in one["runs"])
-                self.assertEqual(stored, one["filter_bytes"])
-                if name != "none":
-                    self.assertLess(abs(8 * stored / 42500 - 10), 0.1)
-                self.assertEqual(self.text.count(f"\n{name} "), 1, self.text)
+    def bits(self, tree, name):
+        """{level: bits per key of its tables}"""
+        found = {}
+        for run in self.rows[tree, name]["runs"]:
+            bits = 8 * run["filter_bytes"] / run["filter_keys"]
+            found.setdefault(run["level"], []).append(bits)
+        return found
 
-    def test_the_prediction_agrees(self):
-        for name, one in self.databases.items():
-            with self.subTest(filter=name):
-                noise = 4 * one["absent_counting_error"]
-                # Real filters of one size differ, those of few keys most.
+    def test_upper_levels_have_more_bits(self):
+        levels = self.bits("dynamic-150k", "deltabloom")
+        self.assertGreater(len(levels), 1)
+        for level, bits in levels.items():
+            low, high = (9.95, 10.15) if level == 6 else (12.45, 12.65)
+            self.assertGreater(min(bits), low, level)
+            self.assertLess(max(bits), high, level)
+        self.assertGreater(min(self.bits("level-0", "deltabloom")[0]), 12.45)
+        for name in ("rocksdb-bloom", UNIFORM):
+            self.assertLess(self.rows["dynamic-150k", name]["bits_per_key"], 10.15)
+        for bits in self.bits("ingestion", "deltabloom").values():
+            self.assertLess(max(bits), 10.2)
+
+    def test_false_positives_are_those_of_the_formulas(self):
+        for (tree, name), run in self.rows.items():
+            with self.subTest(tree=tree, filter=name):
+                self.assertIn(f"\n{name} ", self.text)
+                self.assertEqual(run["lookups"], 50000)
                 self.assertAlmostEqual(
-                    one[BLOCKS],
-                    one["absent_predicted"],
-                    delta=0.1 * one["absent_predicted"] + noise,
-                )
-                self.assertLess(noise, 0.8 * one["absent_predicted"])
-                self.assertAlmostEqual(
-                    one["present_data_blocks_per_lookup"],
-                    one["present_predicted"],
-                    delta=0.02 + 0.01 * one["present_predicted"],
+                    run["false_positives_per_lookup"],
+                    run["predicted"],
+                    delta=0.05 * run["predicted"] + 5 * run["error"],
                 )
 
-        self.assertGreater(self.databases["none"][BLOCKS], 3.95)
-        self.assertLessEqual(self.databases["none"][BLOCKS], 4)
-
-    def test_levels_by_hand_beat_uniform_bits(self):
-        for name in UNIFORM:
-            with self.subTest(filter=name):
-                uniform, by_hand = self.databases[name], self.databases[name + "-by-hand"]
-                # T = 4 and four runs allow 2.1 times fewer.
-                self.assertLess(1.5 * by_hand["absent_predicted"], uniform["absent_predicted"])
-                self.assertLess(1.5 * by_hand[BLOCKS], uniform[BLOCKS])
-                bits = [8 * run["filter_bytes"] / run["entries"] for run in by_hand["runs"]]
-                self.assertEqual(bits, sorted(bits, reverse=True))
-                self.assertGreater(by_hand["share_of_gain"], 0.8)
-        self.assertGreater(
-            self.databases["deltabloom-compact-by-hand"]["times_fewer_than_rocksdb_bloom"], 8
+    def test_fewer_than_with_uniform_bits_or_bloom(self):
+        for tree, most in (("dynamic-150k", 0.65), ("level-0", 0.25)):
+            ours, uniform, bloom = (
+                self.rows[tree, name] for name in ("deltabloom", UNIFORM, "rocksdb-bloom")
+            )
+            self.assertLess(ours["of_uniform"], most)
+            self.assertLess(ours["predicted"], 0.75 * uniform["predicted"])
+            self.assertLess(ours["predicted"], 0.1 * bloom["predicted"])
+        self.assertAlmostEqual(self.rows["ingestion", "deltabloom"]["of_uniform"], 1)
+        # It is for trees with tables of both kinds.
+        self.assertIsNone(self.rows["ingestion", "deltabloom"]["estimate"])
+        self.assertIsNone(self.rows["level-0", "deltabloom"]["estimate"])
+        self.assertLess(
+            abs(
+                self.rows["dynamic-150k", "deltabloom"]["of_uniform"]
+                - self.rows["dynamic-150k", "deltabloom"]["estimate"]
+            ),
+            0.1,
         )
 
-        # The policy itself spreads bits nearly as well.
-        by_hand, levels = (
-            self.databases["deltabloom-compact" + end] for end in ("-by-hand", "-levels")
+    def test_picture(self):
+        picture = self.case.top / "figures.png"
+        self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+
+    def test_steps(self):
+        for tree in ("dynamic-150k", "level-0"):
+            run = self.rows[tree, "deltabloom"]
+            none, default = run["steps"]
+            self.assertEqual((none["bits_per_key"], none["of_uniform"]), (10, 1))
+            self.assertEqual(default["of_uniform"], run["of_uniform"])
+            # Without framing.
+            self.assertLess(abs(default["bits_per_key"] - run["bits_per_key"]), 0.1)
+            self.assertAlmostEqual(
+                default["false_positives_per_lookup"],
+                run["predicted"],
+                delta=0.02 * run["predicted"],
+            )
+
+
+class Phases(Case):
+    def test_each_phase_of_each_filter(self):
+        text, runs = self.results(
+            "--preset",
+            "phases",
+            "--keys",
+            40000,
+            "--lookups",
+            20000,
+            "--seed",
+            SEED,
+            "--plot",
+            self.top / "figures.png",
         )
-        self.assertLess(levels["absent_predicted"], 1.2 * by_hand["absent_predicted"])
+        names = ["rocksdb-bloom", UNIFORM, "deltabloom"]
+        phases = ["load", "hits", "misses", "compacted"]
+        self.assertEqual(
+            [(run["filter"], run["phase"]) for run in runs],
+            [(name, phase) for name in names for phase in phases],
+        )
+        by_name = {(run["filter"], run["phase"]): run for run in runs}
+        for run in runs:
+            self.assertEqual(run["lookups"], 20000)
+            self.assertEqual(run.get("more_than_uniform", False), False)
+        for phase in phases:
+            self.assertIn(f"\n{phase} ", text)
+            bloom, ours = (
+                by_name[name, phase]["false_positives_per_lookup"]
+                for name in ("rocksdb-bloom", "deltabloom")
+            )
+            if phase != "hits":  # where nearly every lookup ends with a key
+                self.assertLess(ours, 0.6 * bloom)
+        # Overwrites are flushed and compacted between the phases.
+        tables = [by_name["deltabloom", phase]["runs"] for phase in ("load", "hits")]
+        self.assertNotEqual(*tables)
 
 
 class OtherTrees(Case):
-    def test_one_run_has_uniform_bits(self):
-        _, (bare, uniform, levels) = self.results(
-            "--preset",
-            "levels",
-            "--runs",
-            1,
-            "--keys",
-            20000,
-            "--lookups",
-            50000,
-            "--filters",
-            "none,deltabloom-local,deltabloom-local-levels",
-        )
-        self.assertEqual(bare[BLOCKS], 1)
-        # A rate of 1 % in 50,000 lookups: six standard errors of the difference.
-        self.assertAlmostEqual(uniform[BLOCKS], levels[BLOCKS], delta=0.004)
-        self.assertLess(abs(uniform["bits_per_key"] / levels["bits_per_key"] - 1), 0.01)
-
     def test_database_times_every_kind_of_lookup(self):
         _, runs = self.results(
             "--preset",
@@ -262,7 +314,7 @@ class OtherTrees(Case):
             "--lookups",
             1000,
             "--filters",
-            "none,deltabloom-compact",
+            "none,deltabloom",
         )
         self.assertEqual([run["tree"] for run in runs], ["full"] * 2 + ["partitioned"] * 2)
         for run in runs:
@@ -381,11 +433,9 @@ class Loading(Case):
 
     def test_rows_are_those_of_the_preset(self):
         caches = [
-            (share, name)
-            for share in (0.25, 0.5, 1)
-            for name in ("none", "uniform", "filter_memory")
+            (share, name) for share in (0.25, 0.5) for name in ("none", "deltabloom", "fitted")
         ]
-        caches += [("off", "none"), ("off", "uniform")]
+        caches += [(share, name) for share in (1, "off") for name in ("none", "deltabloom")]
         self.assertEqual(
             list(self.rows),
             [(tree, *cache) for tree in ("full", "partitioned") for cache in caches],
@@ -399,13 +449,13 @@ class Loading(Case):
                 run["absent_filter_bytes_read_per_lookup"], run["absent_bytes_read_per_lookup"]
             )
             self.assertLessEqual(run[READS], run["absent_block_reads_per_lookup"])
-            filter_bytes = self.rows[tree, 1, "uniform"]["filter_bytes"]
+            filter_bytes = self.rows[tree, 1, "deltabloom"]["filter_bytes"]
             if name == "none":
                 self.assertEqual((run["filter_bytes"], run["filters_opened"]), (0, 0))
                 self.assertGreater(run[READS], 2)
-            elif name == "uniform":
+            elif name == "deltabloom":
                 self.assertEqual(run["filter_bytes"], filter_bytes)
-                # 10 bits for each key
+                # 10 bits for each key, 2.5 more for a tenth of them
                 self.assertGreater(filter_bytes, 75000)
                 self.assertLess(filter_bytes, 80000)
                 self.assertLess(run[READS], 0.03)
@@ -415,38 +465,36 @@ class Loading(Case):
         self.assertEqual(self.picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
 
     def test_a_cache_of_all_loads_no_filter_twice(self):
-        for name in ("uniform", "filter_memory"):
-            full, partitioned = (self.rows[tree, 1, name] for tree in ("full", "partitioned"))
-            self.assertEqual(
-                (full["filters_opened"], full["filters_dropped_by_cache"]), (5, 0)
-            )  # of each table
-            # The bookkeeping of a cache of many small blocks may push one out.
-            self.assertLess(partitioned["absent_filters_loaded_per_lookup"], 0.02)
+        full, partitioned = (self.rows[tree, 1, "deltabloom"] for tree in ("full", "partitioned"))
+        self.assertEqual(
+            (full["filters_opened"], full["filters_dropped_by_cache"]), (5, 0)
+        )  # of each table
+        # The bookkeeping of a cache of many small blocks may push one out.
+        self.assertLess(partitioned["absent_filters_loaded_per_lookup"], 0.02)
 
     def test_beside_the_cache_full_filters_are_loaded_with_their_tables_only(self):
-        off = self.rows["full", "off", "uniform"]
+        off = self.rows["full", "off", "deltabloom"]
         self.assertEqual((off["filters_opened"], off["absent_filters_loaded_per_lookup"]), (5, 0))
         # Partitions are in the cache all the same.
         self.assertGreater(
-            self.rows["partitioned", "off", "uniform"]["absent_filters_loaded_per_lookup"], 0.3
+            self.rows["partitioned", "off", "deltabloom"]["absent_filters_loaded_per_lookup"], 0.3
         )
 
     def test_a_filter_that_does_not_fit_costs_more_than_it_saves(self):
         largest = 0.8 * 10 * 60000 / 8  # the filter of the last level, at least
-        none, uniform, small = (
-            self.rows["full", 0.25, name] for name in ("none", "uniform", "filter_memory")
+        none, large, small = (
+            self.rows["full", 0.25, name] for name in ("none", "deltabloom", "fitted")
         )
-        self.assertGreater(uniform["absent_filter_bytes_read_per_lookup"], largest)
+        self.assertGreater(large["absent_filter_bytes_read_per_lookup"], largest)
         self.assertGreater(
-            uniform["absent_bytes_read_per_lookup"], none["absent_bytes_read_per_lookup"]
+            large["absent_bytes_read_per_lookup"], none["absent_bytes_read_per_lookup"]
         )
         self.assertGreater(
-            uniform["absent_bytes_read_per_lookup"], 3 * small["absent_bytes_read_per_lookup"]
+            large["absent_bytes_read_per_lookup"], 3 * small["absent_bytes_read_per_lookup"]
         )
-        partitioned = self.rows["partitioned", 0.25, "uniform"]
+        partitioned = self.rows["partitioned", 0.25, "deltabloom"]
         self.assertLess(
-            10 * partitioned["absent_bytes_read_per_lookup"],
-            uniform["absent_bytes_read_per_lookup"],
+            10 * partitioned["absent_bytes_read_per_lookup"], large["absent_bytes_read_per_lookup"]
         )
         # The largest partition has 4 KiB and a little.
         self.assertLess(
@@ -465,13 +513,13 @@ class Usage(Case):
             ("--bits-per-key", ["nan", "0", "1e9"]),
             ("--seed", ["x", "-1", "18446744073709551616"]),
             ("--lookups", ["0"]),
-            ("--filters", ["none,none", "cuckoo", "", "rocksdb-bloom-by-hand"]),
+            ("--filters", ["none,none", "cuckoo", ""]),
             ("--preset", ["nonsense"]),
             ("--db", ["", "/dev/null"]),
             ("--json", ["/nonexistent/x.json"]),
-            ("--runs", ["0", "8"]),
+            ("--trees", ["fifo,fifo", "nonsense"]),
             ("--table-bytes", ["1", "x"]),
-            ("--size-ratio", ["1", "101"]),
+            ("--steps", ["-1", "21", "x"]),
             ("--schemas", ["edges,edges", "nonsense"]),
             ("--nonsense", [None]),
             ("nonsense", [None]),
@@ -479,8 +527,8 @@ class Usage(Case):
             for value in values:
                 with self.subTest(option=option, value=value):
                     preset = {
-                        "--runs": ["--preset", "levels"],
-                        "--size-ratio": ["--preset", "levels"],
+                        "--trees": ["--preset", "levels"],
+                        "--steps": ["--preset", "levels"],
                         "--schemas": ["--preset", "ranges"],
                         "--table-bytes": ["--preset", "ranges"],
                     }.get(option, [])
@@ -488,7 +536,9 @@ class Usage(Case):
                     self.assert_one_line_error(done, 2, option, re.split("[,:]", value or "")[-1])
                     self.assertEqual(done.stdout, "")
                     self.assert_nothing_left()
-        self.assert_one_line_error(self.run_program("--runs", 4), 2, "--runs", "--preset levels")
+        self.assert_one_line_error(
+            self.run_program("--trees", "fifo"), 2, "--trees", "--preset levels"
+        )
         self.assert_one_line_error(
             self.run_program("--schemas", "edges"), 2, "--schemas", "--preset ranges"
         )
@@ -502,11 +552,7 @@ class Usage(Case):
             self.run_program("--preset", "loading", "--filters", "none"), 2, "--filters", "loading"
         )
         self.assert_one_line_error(
-            self.run_program("--preset", "levels", "--runs", 7, "--keys", 10000),
-            2,
-            "--keys",
-            "10000",
-            "2222222",
+            self.run_program("--preset", "levels", "--keys", 10000), 2, "--keys", "levels"
         )
 
 
@@ -549,7 +595,7 @@ class Folders(Case):
         self.assert_nothing_left()
 
     def test_places_that_take_nothing(self):
-        small = ["--keys", 1000, "--lookups", 100, "--filters", "deltabloom-auto"]
+        small = ["--keys", 1000, "--lookups", 100, "--filters", "deltabloom"]
         self.assert_one_line_error(self.run_program(*small, "--json", "/dev/full"), 1, "/dev/full")
         read_end, write_end = os.pipe()
         os.close(read_end)
@@ -606,7 +652,7 @@ class Terminal(Case):
             "--lookups",
             100,
             "--filters",
-            "none,deltabloom-auto-levels",
+            "none,deltabloom",
             **{"stdout": slave, "stderr": slave, **only},
         )
         os.close(slave)
@@ -625,7 +671,7 @@ class Terminal(Case):
         with open(self.top / "out", "w") as file:
             shown = [self.output_on_terminal(**only) for only in ({}, {"stdout": file})]
         for text in shown:
-            self.assertIn("loading: deltabloom-auto-levels", text)
+            self.assertIn("loading: demo, deltabloom", text)
             self.assertNotIn("[#", text.rsplit("\r\033[K", 1)[1])
         # The reader of a pipe may write to the same terminal at any time.
         self.assertNotIn("\033", self.output_on_terminal(stdout=subprocess.PIPE))

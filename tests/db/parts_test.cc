@@ -16,8 +16,11 @@
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/growth.h"
+#include "db_bench_ext/db/options.h"
 #include "db_bench_ext/db/range_filters.h"
 #include "db_bench_ext/db/scans.h"
 #include "db_bench_ext/db/schemas.h"
@@ -46,15 +49,6 @@ TEST(Plan, TheDemoHasFiveRunsOfAllKeys) {
   }
 }
 
-TEST(Plan, EachRunOfASettledTreeHasItsShareExactly) {
-  EXPECT_EQ(KeysOfRuns(LevelsTree(5, 10, 2'222'200)),
-            (std::vector<uint64_t>{2'000'000, 200'000, 20'000, 2000, 200}));
-  EXPECT_EQ(KeysOfRuns(LevelsTree(3, 4, 2100)),
-            (std::vector<uint64_t>{1600, 400, 100}));
-  EXPECT_THROW(LevelsTree(5, 10, 22'221), bench::UsageError);
-  EXPECT_EQ(LevelsTree(5, 10, 22'222).runs.back().keys, 2u);
-}
-
 TEST(KeySet, KeysAreDistinctAndDependOnTheSeed) {
   const test::FreshRandom random;
   const uint64_t seed = random.seed;
@@ -69,16 +63,20 @@ TEST(KeySet, KeysAreDistinctAndDependOnTheSeed) {
   EXPECT_EQ(all.size(), 8000u);
 }
 
-// Monkey: the rates of the runs are in proportion to their keys.
-TEST(Contenders, ByHandEachRunHasTheBitsOfALargerOneAndMore) {
-  const TreePlan plan = LevelsTree(4, 10, 1'111'000);
-  const Policy policy = MakePolicyOfSize(
-      FindContender("", "rocksdb-bloom-by-hand"), plan, 90'000, 10);
-  ASSERT_EQ(policy.bits.size(), 4u);
-  for (size_t i = 1; i < 4; ++i) {
-    EXPECT_GT(policy.bits[i - 1], policy.bits[i] + 3) << i;
-  }
-  EXPECT_NEAR(policy.bits[3], 9.5, 0.3);
+// A preset that does not notice more false positives would show nothing.
+TEST(Phases, MoreFalsePositivesThanWithUniformBitsAreNoticed) {
+  const auto row = [](const char* filter, const char* phase, double rate) {
+    return bench::Json{{"filter", filter},
+                       {"phase", phase},
+                       {"false_positives_per_lookup", rate},
+                       {"error", 0.0001}};
+  };
+  bench::Json rows = {row(kUniform, "load", 0.002), row(kUniform, "hits", 0.1),
+                      row(kDefault, "load", 0.0025),
+                      row(kDefault, "hits", 0.1006)};
+  CompareWithUniform(&rows);
+  EXPECT_EQ(rows[2]["more_than_uniform"], false);
+  EXPECT_EQ(rows[3]["more_than_uniform"], true);
 }
 
 Counts CountsOf(const Database& database, const Batch& batch) {
@@ -91,13 +89,12 @@ class DatabaseTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kKeys = 5000;
 
-  std::unique_ptr<Database> Make(const std::string& contender,
+  std::unique_ptr<Database> Make(const std::string& filter,
                                  const TreePlan& plan, double bits = 10) {
     keys_ = std::make_unique<KeySet>(plan.keys, random_.seed);
-    const Contender found = FindContender("", contender);
     auto database = std::make_unique<Database>(
-        found, MakePolicy(found, bits),
-        folder_.path() + "/" + contender + std::to_string(made_++),
+        filter, MakePolicy(filter, bits),
+        folder_.path() + "/" + filter + std::to_string(made_++),
         DatabaseOptions(), [this](uint64_t i) { return keys_->Key(i); });
     database->Build(plan, &progress_);
     return database;
@@ -180,6 +177,31 @@ TEST_F(DatabaseTest, AllDatabasesHaveTheSameLookups) {
   // The rate of a filter in partitions is not known.
   EXPECT_FALSE(
       Predict(databases[1]->tree(), {keys_->AbsentKey(0)}).absent.has_value());
+}
+
+// --- Trees that RocksDB grows ----------------------------------------------
+
+// Universal compaction stays pending where its rule finds nothing to do.
+TEST_F(DatabaseTest, EachCompactionBecomesIdle) {
+  const std::set<std::string> names = {"dynamic-150k", "universal", "fifo"};
+  for (const GrownTree& tree : GrownTrees()) {
+    if (names.count(tree.name) == 0) continue;
+    SCOPED_TRACE(tree.name);
+    const KeySet keys(kKeys, random_.seed);
+    Database database(kDefault, MakePolicy(kDefault, 10),
+                      folder_.path() + "/" + tree.name, DatabaseOptions(),
+                      KeysThenAgain(keys));
+    database.OpenToGrow(tree.shape);
+    constexpr uint64_t kFlush = 250;
+    for (uint64_t i = 0; i < 2 * kKeys; i += kFlush) {
+      database.Write(i, i + kFlush, &progress_);
+      database.Flush();
+      database.WaitUntilIdle();
+    }
+    database.UpdateTree();
+    EXPECT_GE(database.tree().Sum(&Table::entries), kKeys);
+    EXPECT_FALSE(database.tree().runs.empty());
+  }
 }
 
 // --- Ranges -----------------------------------------------------------------

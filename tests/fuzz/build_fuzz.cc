@@ -42,7 +42,7 @@ bool TakeCase(std::string_view bytes, Case* made) {
   Input input(bytes);
   const unsigned flags = input.Byte();
   constexpr Layout kLayouts[] = {Layout::kClassic, Layout::kLocal,
-                                 Layout::kCompact, Layout::kAuto};
+                                 Layout::kCompact, Layout::kCompact};
   made->options.layout = kLayouts[flags % 4];
   if ((flags & 8) != 0 && made->options.layout == Layout::kClassic) {
     made->options.hash = Hash::kLevelDB;

@@ -24,7 +24,6 @@ void FuzzOne(std::string_view text) {
     Check(text.find(family.policy) != std::string_view::npos);
     Check(!family.NamesDeltabloom() || family.NamesPolicy());
     Check(!family.OwnCompatibility() || family.NamesDeltabloom());
-    Check(!family.AllocatesByLevels() || family.NamesDeltabloom());
   }
   uint64_t number = 0;
   if (tools::ParseOptionsFileName(text, &number)) {

@@ -109,7 +109,7 @@ TEST(LayoutAdversarial, KeysAgainstTheHash) {
     prefixes.push_back(Word(1) + Word(2) +
                        Word(internal::kHash64Lanes[2] ^ rest));
   }
-  for (Layout layout : {Layout::kLocal, Layout::kAuto}) {
+  for (Layout layout : {Layout::kLocal, Layout::kCompact}) {
     for (const std::string& prefix : prefixes) {
       FilterBuilder builder(test::OptionsOf(layout));
       const auto key = [&prefix](uint64_t i) { return prefix + Word(i); };

@@ -27,14 +27,14 @@ using internal::Plan;
 constexpr Layout kUnknown = static_cast<Layout>(200);
 
 TEST(LayoutSelection, NamesGoThereAndBack) {
-  for (const char* name : {"classic", "local", "compact", "auto"}) {
+  for (const char* name : {"classic", "local", "compact"}) {
     Layout layout = kUnknown;
     EXPECT_TRUE(ParseLayout(name, &layout)) << name;
     EXPECT_STREQ(LayoutName(layout), name);
     EXPECT_NE(internal::LayoutNames().find(name), std::string::npos);
   }
   for (const char* name :
-       {"", "Classic", "local ", "classic-leveldb", "automatic"}) {
+       {"", "Classic", "local ", "classic-leveldb", "auto"}) {
     Layout layout = kUnknown;
     EXPECT_FALSE(ParseLayout(name, &layout)) << name;
     EXPECT_EQ(layout, kUnknown);
@@ -42,26 +42,11 @@ TEST(LayoutSelection, NamesGoThereAndBack) {
   EXPECT_EQ(LayoutName(kUnknown), nullptr);
 }
 
-TEST(LayoutSelection, AutoIsLocalAtLevelZeroElseCompact) {
-  for (const auto& [level, layout] :
-       {std::pair(internal::kNoLevel, Layout::kCompact),
-        std::pair(0, Layout::kLocal), std::pair(1, Layout::kCompact),
-        std::pair(6, Layout::kCompact), std::pair(299, Layout::kCompact)}) {
-    const LayoutRow* row = FindLayout(Layout::kAuto, Hash::kMurmurHash2, level);
-    ASSERT_NE(row, nullptr);
-    EXPECT_EQ(row->layout, layout) << level;
-    for (; row != nullptr; row = row->fallback) {
-      EXPECT_EQ(row->hash_size, sizeof(uint64_t));  // so never classic
-    }
-  }
-  EXPECT_EQ(FindLayout(Layout::kAuto, Hash::kLevelDB), nullptr);
-}
-
 TEST(LayoutSelection, UnknownLayoutsAreRefusedWithTheLegalNames) {
   EXPECT_EQ(test::OptionsOf(kUnknown).Validate(),
             "layout 200 is unknown: use " + internal::LayoutNames());
   EXPECT_EQ(NewFilterPolicy(test::OptionsOf(kUnknown)), nullptr);
-  for (Layout layout : {Layout::kLocal, Layout::kAuto}) {
+  for (Layout layout : {Layout::kLocal, Layout::kCompact}) {
     EXPECT_EQ(test::OptionsOf(layout).Validate(), "");
     EXPECT_NE(test::OptionsOf(layout, 10, Hash::kLevelDB).Validate(), "");
   }
@@ -71,12 +56,12 @@ TEST(LayoutSelection, PoliciesReadEveryLayout) {
   test::Random random(test::SeedOr(20261121));
   const auto keys = random.MixedKeys(500);
   const std::vector<std::string_view> views(keys.begin(), keys.end());
-  for (const char* writer : {"classic", "local", "compact", "auto"}) {
+  for (const char* writer : {"classic", "local", "compact"}) {
     FilterOptions options;
     ASSERT_TRUE(ParseLayout(writer, &options.layout));
     std::string filter;
     NewFilterPolicy(options)->CreateFilter(views.data(), views.size(), &filter);
-    for (const char* reader : {"classic", "local", "compact", "auto"}) {
+    for (const char* reader : {"classic", "local", "compact"}) {
       ASSERT_TRUE(ParseLayout(reader, &options.layout));
       const auto policy = NewFilterPolicy(options);
       int absent = 0;

@@ -14,7 +14,7 @@ ldconfig -p | grep 'libdeltabloom_rocksdb\.so\.'
 
 # README's program, by its own command.
 awk '/^```cpp/ {keep = 1; text = ""; next}
-     /^```/ {if (keep && text ~ /AddRocksDBFilters/) printf "%s", text; keep = 0}
+     /^```/ {if (keep && text ~ /NewRocksDBFilterPolicy/) printf "%s", text; keep = 0}
      keep {text = text $0 "\n"}' README.md >/tmp/your_program.cc
 (cd /tmp && sh -exc "$(grep '^c++ .*deltabloom-rocksdb' /deltabloom/README.md)" && ./your_program | grep '^OK$')
 grep 'filter_policy={id=deltabloom' /tmp/example.db/OPTIONS-*

@@ -4,6 +4,7 @@
 // says how many of them are below level 0, before and after, and how many bits
 // per key the filters of each level then have. A key that is lost on the way is
 // an error.
+#include <deltabloom/rocksdb.h>
 #include <rocksdb/utilities/options_util.h>
 
 #include <algorithm>

@@ -115,7 +115,7 @@ inline void RegisterTransformsOfTests() {
 }
 
 inline PolicyPtr PolicyWith(const std::string& key_transform,
-                            const std::string& layout = "auto",
+                            const std::string& layout = "compact",
                             bool seeded = false) {
   RegisterTransformsOfTests();
   return PolicyFromString("id=deltabloom:10:" + layout +

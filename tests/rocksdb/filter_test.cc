@@ -267,57 +267,30 @@ TEST_P(BuilderTest, DetectsFlippedByte) {
   EXPECT_TRUE(builder.MaybePostVerify(empty).IsCorruption());
 }
 
-TEST_P(BuilderTest, RoundedSizesKeepTheirAverage) {
-  BuilderSettings settings = Settings();
-  settings.optimize_for_memory = true;
-  BitsBuilder builder(settings);
-  double rounded_rate = 0;
-  double planned_rate = 0;
-  int filters = 0;
-  for (int keys = 500; keys < 5000; keys += 37, ++filters) {
-    const Slice filter = Build(&builder, Keys(0, keys));
-    internal::ParsedFilter parsed;
-    ASSERT_EQ(
-        internal::ParseSealed(filter.ToStringView(), internal::ActiveCpu(),
-                              nullptr, &parsed, nullptr),
-        internal::FilterKind::kFilter);
-    rounded_rate +=
-        internal::FindLayoutOfLastByte(
-            static_cast<uint8_t>(filter[filter.size() - 1]), Hash::kMurmurHash2)
-            ->rate(parsed.shape, static_cast<uint64_t>(keys));
-    planned_rate +=
-        RateForMillibits(settings.layout, static_cast<uint64_t>(keys), 10000);
-    EXPECT_LE(FalsePositives(filter, 0, keys), keys / 10);
-  }
-  EXPECT_NEAR(rounded_rate / filters, planned_rate / filters,
-              0.02 * planned_rate / filters);
-  EXPECT_NEAR(
-      static_cast<double>(settings.tally->rounding_balance) / 4294967296.0,
-      rounded_rate - planned_rate, 1e-6);
-}
-
-uint64_t AllocatedSize(const LayoutRow& layout, uint64_t keys,
-                       const std::atomic<int64_t>* balance) {
+uint64_t AllocatedSize(const LayoutRow& layout, uint64_t keys, bool grows) {
   return internal::AllocateFilter(layout, keys, 10'000, kFraming, kUnlimited,
-                                  balance)
+                                  grows)
       .plan.payload_size;
 }
 
-// A credit of false positives is spent on a smaller filter, a debt does not
-// grow; what the allocator adds depends on the allocator.
-TEST_P(BuilderTest, BalanceDecidesTheSize) {
+// A filter never has fewer bits than are set; what the allocator adds depends
+// on the allocator.
+TEST_P(BuilderTest, OptimizedForMemoryItOnlyGrows) {
   const LayoutRow& layout = *internal::FindLayoutOfName(GetParam());
-  const uint64_t planned = PlanFilter(&layout, 10'000, 10'000).payload_size;
-  const auto size = [&](int64_t start) {
-    const std::atomic<int64_t> balance{start};
-    return AllocatedSize(layout, 10'000, &balance);
-  };
-  EXPECT_EQ(AllocatedSize(layout, 10'000, nullptr), planned);
-  EXPECT_LT(size(-(int64_t{1} << 31)), planned * 7 / 8);
-  EXPECT_GE(size(-(int64_t{1} << 31)), planned * 11 / 16);
-  EXPECT_GE(size(0), planned);
-  EXPECT_LE(size(0), planned * 4 / 3);
-  EXPECT_GE(size(int64_t{1} << 31), planned);
+  for (uint64_t keys = 1; keys < 5000; keys += 37) {
+    const uint64_t planned = PlanFilter(&layout, keys, 10'000).payload_size;
+    EXPECT_EQ(AllocatedSize(layout, keys, false), planned);
+    EXPECT_GE(AllocatedSize(layout, keys, true), planned);
+    EXPECT_LE(AllocatedSize(layout, keys, true),
+              planned * 4 / 3 + kFraming + 5);
+  }
+  BuilderSettings settings = Settings();
+  settings.optimize_for_memory = true;
+  BitsBuilder builder(settings);
+  for (int keys = 500; keys < 5000; keys += 370) {
+    const Slice filter = Build(&builder, Keys(0, keys));
+    EXPECT_LE(FalsePositives(filter, 0, keys), keys / 10);
+  }
 }
 
 TEST(FilterBufferTest, TakesAllBytesThatTheAllocatorGives) {
@@ -328,8 +301,7 @@ TEST(FilterBufferTest, TakesAllBytesThatTheAllocatorGives) {
     const uint64_t wanted =
         PlanFilter(&classic, keys, 10'000).payload_size + kOverhead;
     const std::unique_ptr<char[]> probe(new char[wanted]);
-    const std::atomic<int64_t> balance{0};
-    EXPECT_EQ(AllocatedSize(classic, keys, &balance),
+    EXPECT_EQ(AllocatedSize(classic, keys, true),
               malloc_usable_size(probe.get()) - kOverhead)
         << keys;
   }
@@ -345,11 +317,10 @@ TEST(FilterBitsTest, FitTheLimitOrAreNone) {
         SCOPED_TRACE(name + ", " + std::to_string(keys) + " keys in " +
                      std::to_string(limit));
         const FilterBits bits =
-            internal::BitsFor({10000, 0, limit}, row, keys, kFraming);
+            internal::BitsFor(row, keys, 10000, kFraming, limit);
         const auto size = [&](uint32_t millibits) {
           return PlanFilter(&row, keys, millibits).payload_size + kFraming;
         };
-        EXPECT_FALSE(bits.rate_missed);
         EXPECT_EQ(bits.lowered, size(10000) > limit);
         if (bits.millibits_per_key == 0) {
           EXPECT_GT(size(2000), limit);
@@ -363,30 +334,6 @@ TEST(FilterBitsTest, FitTheLimitOrAreNone) {
       }
     }
   }
-}
-
-TEST(FilterBitsTest, ByRate) {
-  const auto bits_for = [](const LayoutRow& row, double rate, uint64_t limit,
-                           uint64_t keys = 50000) {
-    return internal::BitsFor({10000, rate, limit}, row, keys, kFraming);
-  };
-  for (const std::string& name : LayoutNames()) {
-    const LayoutRow& row = *internal::FindLayoutOfName(name);
-    const FilterBits bits = bits_for(row, 0.003, kUnlimited);
-    EXPECT_EQ(bits.millibits_per_key,
-              MillibitsForRate(&row, 50000, 0.003).millibits);
-    EXPECT_FALSE(bits.rate_missed);
-    EXPECT_FALSE(bits.lowered);
-    // The least with which a filter is written at all.
-    EXPECT_EQ(bits_for(row, 0.99, kUnlimited).millibits_per_key, 500u);
-    // A limit comes before the rate.
-    const FilterBits capped = bits_for(row, 0.003, 20000);
-    EXPECT_TRUE(capped.lowered);
-    EXPECT_LT(capped.millibits_per_key, 3300u);
-  }
-  EXPECT_TRUE(bits_for(*internal::FindLayoutOfName("classic"), 1e-4, kUnlimited,
-                       10000000)
-                  .rate_missed);
 }
 
 // Compares the answers of `policy` and of RocksDB's own reader.
@@ -562,7 +509,7 @@ TEST(SeededTest, BytesBeyondTheSeedAreThoseOfOtherKeys) {
 }
 
 TEST(SeededTest, EveryBuilderHasItsOwnSeed) {
-  const PolicyPtr policy = Policy("auto", true);
+  const PolicyPtr policy = Policy("compact", true);
   std::set<uint64_t> halves;
   for (int i = 0; i < 200; ++i) {
     const internal::SipHashKey seed = SeedOf(Build(*policy, {"a"}));

@@ -282,7 +282,7 @@ TEST(KeyTransformOptionTest, FixedWhenAPolicyIsMade) {
   for (const auto& [name, value, error] : cases) {
     internal::PolicyOptions options;
     EXPECT_EQ(internal::ApplyPolicyOptions({{name, value}}, /*in_use=*/true,
-                                           &options),
+                                           /*ignores_unknown=*/false, &options),
               error);
   }
 }
@@ -454,7 +454,7 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(Variant{"local", false, false},
                                          Variant{"classic", true, false},
                                          Variant{"compact", true, true},
-                                         Variant{"auto", false, true})),
+                                         Variant{"compact", false, true})),
     [](const auto& instance) {
       const Variant& variant = std::get<1>(instance.param);
       return std::string(std::get<0>(instance.param).name) + "_" +

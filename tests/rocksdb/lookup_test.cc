@@ -249,8 +249,8 @@ TEST_P(MigrationTest, FiltersOfAnotherNameAreIgnored) {
   db_.ExpectFiltered(2 * kKeys, 3 * kKeys);
 }
 
-// Filters by false_positive_rate and max_filter_bytes. Parameter: layout.
-class RateTest : public ::testing::TestWithParam<std::string> {
+// Filters by max_filter_bytes. Parameter: layout.
+class FilterSizeTest : public ::testing::TestWithParam<std::string> {
  protected:
   PolicyPtr Policy(const std::string& options) {
     return PolicyFromString("id=deltabloom;layout=" + GetParam() + ";" +
@@ -268,37 +268,10 @@ class RateTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Layouts, RateTest, ::testing::ValuesIn(LayoutNames()));
+INSTANTIATE_TEST_SUITE_P(Layouts, FilterSizeTest,
+                         ::testing::ValuesIn(LayoutNames()));
 
-TEST_P(RateTest, OnDiskIsTheRateOfTheOption) {
-  using Case = std::tuple<bool, double, int>;
-  for (const auto& [partitioned, rate, keys] :
-       std::initializer_list<Case>{{false, 0.05, 10'000},
-                                   {false, 0.01, 30'000},
-                                   {false, 0.001, 40'000},
-                                   {true, 0.01, 20'000}}) {
-    SCOPED_TRACE(rate);
-    TestDb db(Policy("false_positive_rate=" + std::to_string(rate)),
-              partitioned);
-    db.Load(0, keys);
-    const Lookups lookups = GetAll(db, 0, keys);
-    ExpectNoneMissed(lookups);
-    // Each absent key is looked up twice.
-    const double passed =
-        static_cast<double>(lookups.absent - lookups.useful) / 2;
-    const double most = rate * keys;
-    const double error = 4.5 * std::sqrt(most) + 4.5;
-    // Partitions of a few hundred keys have whole blocks; classic is planned
-    // for its worst sizes.
-    const double least = partitioned               ? 0.33
-                         : GetParam() == "classic" ? 0.7
-                                                   : 0.97;
-    EXPECT_LE(passed, most + error);
-    EXPECT_GE(passed, least * most - error);
-  }
-}
-
-TEST_P(RateTest, MaxFilterBytesLowersBitsAndSaysSoOnce) {
+TEST_P(FilterSizeTest, MaxFilterBytesLowersBitsAndSaysSoOnce) {
   for (const bool for_memory : {false, true}) {
     TestDb db(Policy("bits_per_key=16;max_filter_bytes=5000"), false,
               [&](auto*, auto* table) {
@@ -315,7 +288,7 @@ TEST_P(RateTest, MaxFilterBytesLowersBitsAndSaysSoOnce) {
   }
 }
 
-TEST_P(RateTest, TooFewFilterBytesAreNoFilterAndTheLogSaysSoOnce) {
+TEST_P(FilterSizeTest, TooFewFilterBytesAreNoFilterAndTheLogSaysSoOnce) {
   TestDb db(Policy("bits_per_key=16;max_filter_bytes=1000"));
   LoadThreeTables(&db);
   EXPECT_EQ(LargestFilter(db), 17u);
@@ -326,7 +299,7 @@ TEST_P(RateTest, TooFewFilterBytesAreNoFilterAndTheLogSaysSoOnce) {
 }
 
 // Partitions are cut so that they fit, or nearly do.
-TEST_P(RateTest, MaxFilterBytesMakesMorePartitions) {
+TEST_P(FilterSizeTest, MaxFilterBytesMakesMorePartitions) {
   TestDb db(Policy("max_filter_bytes=400"), /*partitioned=*/true);
   db.Load(0, 10000);
   db.ExpectFiltered(0, 10000);

@@ -65,31 +65,18 @@ const std::vector<Good> kGoodTexts = {
     {"id=deltabloom:12:classic;compatibility=own",
      "bits_per_key=12;compatibility=own;layout=classic"},
     {"id=deltabloom:12;bits_per_key=13", "bits_per_key=13"},
-    {"deltabloom:9.9:auto:levels", "allocation=levels;bits_per_key=9.9"},
-    {"id=deltabloom;false_positive_rate=0.01",
-     "bits_per_key=unset;false_positive_rate=0.01"},
-    {"id=deltabloom;false_positive_rate=1e-4;bits_per_key=unset",
-     "bits_per_key=unset;false_positive_rate=0.0001"},
-    {"id=deltabloom:unset:local;false_positive_rate=0.125",
-     "bits_per_key=unset;false_positive_rate=0.125;layout=local"},
-    {"id=deltabloom;false_positive_rate=0;bits_per_key=7", "bits_per_key=7"},
-    {"id=deltabloom:unset:auto:levels;filter_memory=2000000kB",
-     "allocation=levels;bits_per_key=unset;filter_memory=2GB"},
-    {"id=deltabloom;allocation=levels;filter_memory=2.5 "
-     "kB;min_bits_per_key=1.5",
-     "allocation=levels;bits_per_key=unset;filter_memory=2500;"
-     "min_bits_per_key=1.5"},
-    {"id=deltabloom;filter_memory=0;max_bits_per_key=16;weights_by_use=off",
-     "max_bits_per_key=16;weights_by_use=off"},
-    {"id=deltabloom;allocation=levels;statistics=off;weights_by_use=off",
-     "allocation=levels;statistics=off;weights_by_use=off"},
-    {"id=deltabloom;false_positive_rate=1e-9",
-     "bits_per_key=unset;false_positive_rate=1e-09"},
+    {"deltabloom:9.9:auto", "bits_per_key=9.9"},
+    {"id=deltabloom;upper_bits_per_key=unset", ""},
+    {"id=deltabloom;upper_bits_per_key=10", "upper_bits_per_key=10"},
+    {"id=deltabloom;upper_bits_per_key=14.0004;bits_per_key=12",
+     "bits_per_key=12;upper_bits_per_key=14"},
+    {"id=deltabloom:0;upper_bits_per_key=0.4",
+     "bits_per_key=0;upper_bits_per_key=0.4"},
     {"id=deltabloom;max_filter_bytes=1", "max_filter_bytes=1"},
     {"id=deltabloom;max_filter_bytes=18446744073709551615", ""},
     {"id=deltabloom;max_filter_bytes=unlimited", ""},
     {"id=deltabloom;seeded=1", "seeded=on"},
-    {"id=deltabloom;seeded=0;layout=auto;statistics=1", ""},
+    {"id=deltabloom;seeded=0;layout=compact;statistics=1", ""},
     {"id=deltabloom;statistics=false;statistics_log_seconds=4294967295",
      "statistics=off;statistics_log_seconds=4294967295"},
 };
@@ -97,9 +84,11 @@ const std::vector<Good> kGoodTexts = {
 TEST(OptionsTest, GoodText) {
   std::vector<Good> texts = kGoodTexts;
   for (const std::string& layout : LayoutNames()) {
-    texts.push_back({"id=deltabloom;layout=" + layout, "layout=" + layout});
+    const std::string changed = layout == "compact" ? "" : "layout=" + layout;
+    texts.push_back({"id=deltabloom;layout=" + layout, changed});
     texts.push_back(
-        {"deltabloom:9.9:" + layout, "bits_per_key=9.9;layout=" + layout});
+        {"deltabloom:9.9:" + layout,
+         "bits_per_key=9.9" + (changed.empty() ? "" : ";" + changed)});
   }
   for (const Good& good : texts) {
     SCOPED_TRACE(good.text);
@@ -133,22 +122,16 @@ const std::vector<BadValues> kBadValues = {
     {"bits_per_key",
      {"nan", "-nan", "inf", "-inf", "-1", "1000.1", "1e300", "", "1e999", "ten",
       "10x", "0x10", "10,5", "classic"},
-     "0 to 1000; 10 gives about 1 %"},
+     "0 to 1000; 10 gives about 0.1 %"},
+    {"upper_bits_per_key",
+     {"nan", "-1", "1000.1", "", "ten"},
+     "bits_per_key to 1000, or unset"},
     // LevelDB's hash is for LevelDB.
     {"layout", {"", "cuckoo", "Classic", "classic-leveldb"}, "classic, local"},
-    {"allocation", {"", "own", "Levels"}, "uniform or levels"},
     {"compatibility", {"both"}, "builtin or own"},
     {"max_build_bytes", {"-1", "1M"}, "a number of bytes, or 0 for no limit"},
     {"payload_check", {"maybe"}, "on or off"},
     {"seeded", {"yes"}, "on or off"},
-    {"filter_memory",
-     {"", "GiB", "x", "1XB", "1 2", "0x1", "nan", "1e30", "-1", "0.5"},
-     "an amount as in 2GiB, 500MB or 1048576, or unset"},
-    {"min_bits_per_key", {"0.4", "-1", "nan", "1001"}, "0.5 to 1000"},
-    {"false_positive_rate",
-     {"nan", "-nan", "inf", "-inf", "-0.01", "1", "1.5", "9e-10", "-1e-9", "",
-      "1%", "0,01", "0x1", "one", "1e-999"},
-     "0.000000001 to less than 1, 0.01 takes about 10"},
     {"max_filter_bytes",
      {"0", "-1", "1M", "", "nan", "1.5", "none", "18446744073709551616"},
      "a number of bytes above 0, or unlimited"},
@@ -175,17 +158,16 @@ TEST(OptionsTest, BadValuesByName) {
 
 TEST(OptionsTest, BadText) {
   const std::string number = " is not valid: use 0 to 1000";
-  const std::string both = " are both given: use one of them";
-  const char* const uri = "use deltabloom:BITS_PER_KEY:LAYOUT:ALLOCATION";
+  const char* const uri = "use deltabloom:BITS_PER_KEY:LAYOUT";
   const std::string cases[][2] = {
       {"deltabloom:", "bits_per_key ''" + number},
       {"deltabloom:nan", "bits_per_key 'nan'" + number},
       {"deltabloom: 10", "bits_per_key ' 10'" + number},
       {"deltabloom:10:", "layout '' is not valid: use classic"},
-      {"deltabloom:10:classic:",
-       "allocation '' is not valid: use uniform or levels"},
+      {"deltabloom:10:classic:", std::string("cannot read ':': ") + uri},
+      {"deltabloom:10:classic:own", std::string("cannot read ':own': ") + uri},
       {"deltabloom:10:classic:levels:own",
-       std::string("cannot read ':own': ") + uri},
+       std::string("cannot read ':levels:own': ") + uri},
       {"id=deltabloom;bits=10",
        "option 'bits' is unknown: use id, bits_per_key"},
       // Foreign bytes are quoted.
@@ -195,24 +177,10 @@ TEST(OptionsTest, BadText) {
       {"id=deltabloom;key_transform=a\nb",
        "key_transform 'a\\nb' is not valid: use none, or what"},
       // The order does not matter, nor which of them RocksDB passes first.
-      {"id=deltabloom;bits_per_key=10;false_positive_rate=0.01",
-       "bits_per_key=10 and false_positive_rate=0.01" + both},
-      {"id=deltabloom;false_positive_rate=0.01;bits_per_key=7",
-       "bits_per_key=7 and false_positive_rate=0.01" + both},
-      {"id=deltabloom:7;false_positive_rate=0.01",
-       "bits_per_key=7 and false_positive_rate=0.01" + both},
-      {"id=deltabloom;bits_per_key=0;false_positive_rate=0.01",
-       "bits_per_key=0 and false_positive_rate=0.01" + both},
-      {"id=deltabloom:9:auto:levels;filter_memory=1MiB",
-       "filter_memory=1MiB and bits_per_key=9 are both given: use one of"},
-      {"id=deltabloom;filter_memory=1MB;false_positive_rate=0.1",
-       "filter_memory=1MB and false_positive_rate=0.1 are both given: use one"},
-      {"id=deltabloom;filter_memory=1000",
-       "filter_memory=1kB needs allocation=levels and its listener"},
-      {"id=deltabloom;min_bits_per_key=21",
-       "min_bits_per_key is above max_bits_per_key"},
-      {"id=deltabloom;allocation=levels;statistics=off",
-       "statistics=off and weights_by_use=on are both given"},
+      {"id=deltabloom;upper_bits_per_key=9;bits_per_key=10",
+       "upper_bits_per_key=9 is less than bits_per_key=10"},
+      {"id=deltabloom:10;upper_bits_per_key=9.99",
+       "upper_bits_per_key=9.99 is less than bits_per_key=10"},
   };
   for (const auto& [text, answer] : cases) ExpectRefused(text, answer);
 }
@@ -224,23 +192,20 @@ TEST(OptionsTest, ParsedWithoutRocksDB) {
     return error.empty() ? internal::PrintPolicyOptions(options) : error;
   };
   const std::string rest =
-      " allocation=levels compatibility=builtin max_build_bytes=0 "
+      " upper_bits_per_key=12 compatibility=builtin max_build_bytes=0 "
       "payload_check=off seeded=on key_transform=none statistics=on "
-      "statistics_log_seconds=600 false_positive_rate=0 "
-      "max_filter_bytes=unlimited filter_memory=unset "
-      "min_bits_per_key=4 max_bits_per_key=20 weights_by_use=on";
+      "statistics_log_seconds=600 max_filter_bytes=unlimited";
   for (const std::string text :
-       {"id=deltabloom:9.9:local:levels;seeded=1",
-        "id=deltabloom:9.9:local;allocation=levels;seeded=on",
+       {"id=deltabloom:9.9:local;upper_bits_per_key=12;seeded=1",
         " { id = deltabloom ; bits_per_key = 9.9 ; layout = local ; "
-        "allocation = levels ; seeded = true ; } ",
-        "bits_per_key=9.9;layout=local;allocation=levels;seeded=on;"}) {
+        "upper_bits_per_key = 12 ; seeded = true ; } ",
+        "upper_bits_per_key=12;bits_per_key=9.9;layout=local;seeded=on;"}) {
     EXPECT_EQ(parse(text), "bits_per_key=9.9 layout=local" + rest) << text;
   }
   EXPECT_EQ(parse(""), parse("deltabloom"));
-  EXPECT_EQ(parse("{}"), parse("deltabloom:10:auto:uniform"));
+  EXPECT_EQ(parse("{}"), parse("deltabloom:10:compact"));
   const char* const bad[][2] = {
-      {"deltabloomm:10:auto", "cannot read 'deltabloomm:10:auto': use "},
+      {"deltabloomm:10:local", "cannot read 'deltabloomm:10:local': use "},
       {"bloomfilter:10", "cannot read 'bloomfilter:10': use "},
       {"id=deltabloom;seeded", "cannot read 'id=deltabloom;seeded': use "}};
   for (const auto& [text, error] : bad) {
@@ -306,19 +271,13 @@ TEST(OptionsTest, BadOptionsInCode) {
        {std::nan(""), kInfinity, -kInfinity, -0.001, 1000.001, 1e300}) {
     add("is not valid: use 0 to 1000")->bits_per_key = bits;
   }
-  for (const double rate : {std::nan(""), kInfinity, -0.01, 1.0, 1.5, 1e-10}) {
-    add("is not valid: use 0.000000001 to less than 1")->false_positive_rate =
-        rate;
-  }
   RocksDBFilterOptions* bad =
-      add("bits_per_key=9 and false_positive_rate=0.01 are both given: use");
-  bad->false_positive_rate = 0.01;
+      add("upper_bits_per_key=8 is less than bits_per_key=9: set both at once");
   bad->bits_per_key = 9;
+  bad->upper_bits_per_key = 8;
   add("max_filter_bytes '0' is not valid: use a number of bytes")
       ->max_filter_bytes = 0;
   add("layout '200' is not valid")->layout = static_cast<Layout>(200);
-  add("allocation '2' is not valid: use uniform or levels")->allocation =
-      static_cast<RocksDBAllocation>(2);
   for (const auto& [answer, options] : cases) {
     std::string error;
     EXPECT_EQ(NewRocksDBFilterPolicy(options, &error), nullptr);
@@ -362,11 +321,11 @@ TEST(OptionsTest, OptionsFileRoundTrip) {
   std::vector<std::string> texts = {
       "bits_per_key=0",
       "bits_per_key=12;max_filter_bytes=70",
-      "false_positive_rate=0.001",
-      "false_positive_rate=0.001;max_filter_bytes=5000;layout=compact",
+      "bits_per_key=12;upper_bits_per_key=14.5",
+      "bits_per_key=16;max_filter_bytes=5000;layout=compact",
       "statistics=false;statistics_log_seconds=4294967295",
       "key_transform=trim_trailing_spaces@1",
-      "bits_per_key=9.9;compatibility=own;layout=auto",
+      "bits_per_key=9.9;compatibility=own;upper_bits_per_key=9.9",
   };
   const size_t unfiltered = 2;
   for (const std::string& layout : LayoutNames()) {

@@ -29,8 +29,6 @@ COMPILED = sys.argv[3].split(";")
 ROCKSDB, PROGRAMS = map(pathlib.Path, sys.argv[4:6])
 KEYS = 20000
 
-OPTIONS = stock.OPTIONS.replace("=true\n", "=true\n  listeners=deltabloom\n", 1)
-
 
 def run(*command, preload=PRELOAD, check=True, **more):
     result = stock.run(*command, preload=preload, **more)
@@ -47,7 +45,7 @@ class InAFolder(unittest.TestCase):
     def db_bench(self, policy, benchmarks, num=KEYS):
         """The command line."""
         options = self.folder / "options.ini"
-        options.write_text(OPTIONS % policy)
+        options.write_text(stock.OPTIONS % policy)
         return [
             "db_bench",
             f"--options_file={options}",
@@ -90,8 +88,8 @@ class Programs(InAFolder):
         self.assertRegex(properties, r"filter block size: [1-9]")
         self.assertRegex(properties, rf"entries for filter: {KEYS}\b")
         line = (
-            r"\[deltabloom\] version \S+: bits_per_key=9.9 layout=classic allocation=uniform "
-            "compatibility=builtin"
+            r"\[deltabloom\] version \S+: bits_per_key=9.9 layout=classic "
+            "upper_bits_per_key=unset"
         )
         self.assertEqual(len(re.findall(line, self.log())), 1)
 
@@ -104,11 +102,6 @@ class Programs(InAFolder):
         self.assertRegex(self.log(), r"\[deltabloom\] version \S+: bits_per_key=9.9 ")
         # RocksDB finds every key when the plugin is not loaded.
         self.assertTrue(run(*get, preload=None).stdout.startswith("0x"))
-
-    def test_levels_have_their_listener(self):
-        self.bench("deltabloom:10:auto:levels", "fillseq,flush,readmissing")
-        self.assertIn("layout=auto allocation=levels", self.log())
-        self.assertNotIn("without its listener", self.log())
 
 
 class Preload(Programs):
@@ -323,7 +316,7 @@ class StatisticsFile(InAFolder):
         self.assertEqual((row["layout"], row["keys_built"]), ("local", KEYS))
         self.assertEqual(row["negatives"], self.useful(result.stdout))
         # db_bench closes its database before it ends.
-        self.assertEqual((row["filters_open"], statistics["levels"]), (0, {"databases": []}))
+        self.assertEqual(row["filters_open"], 0)
         self.assertEqual(self.names("out*"), ["out.json"])
 
     def test_prometheus(self):
@@ -332,7 +325,7 @@ class StatisticsFile(InAFolder):
         text = (self.folder / "relative.prom").read_text()
         self.assertEqual(re.sub(METRIC, "", text), "")
         names = re.findall("# HELP (\\S+)", text)
-        self.assertEqual((len(names), len(set(names))), (13, 13))
+        self.assertEqual((len(names), len(set(names))), (11, 11))
         samples = [line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#"]
         values = {name: float(value) for name, value in samples}
         self.assertEqual(len(values), len(samples))
@@ -402,7 +395,7 @@ class StatisticsFile(InAFolder):
             self.db = self.folder / f"db{number}"
             running.append(
                 subprocess.Popen(
-                    self.db_bench("deltabloom:10:auto:levels", "fillseq,flush,readrandom")
+                    self.db_bench("deltabloom:10", "fillseq,flush,readrandom")
                     + ["--reads=1000000000", "--duration=60"],
                     env=dict(
                         os.environ,

@@ -41,17 +41,6 @@ TEST(PolicyTest, SealsTheLevelOfTheTable) {
   }
 }
 
-TEST(PolicyTest, AutoChoosesByTheLevelOfTheTable) {
-  const PolicyPtr policy =
-      PolicyFromString("id=deltabloom:10:auto;max_build_bytes=100000000");
-  for (int level : {-1, 0, 1, 6}) {
-    const std::string filter = FilterAt(*policy, level, false, 5000);
-    EXPECT_EQ(internal::FindLayoutOfLastByte(
-                  static_cast<uint8_t>(filter.back()), Hash::kMurmurHash2),
-              internal::FindLayout(Layout::kAuto, Hash::kMurmurHash2, level));
-  }
-}
-
 // For ASan; without it the memory may still look sound.
 TEST(PolicyTest, BuilderMayOutliveThePolicy) {
   BlockBasedTableOptions table;
@@ -73,19 +62,17 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
   for (int i = 0; i < 3; ++i) db.Load(10 * i, 10 * i + 10);
   const std::string line =
       std::string(kConfigurationLine) +
-      "0.1.0: bits_per_key=9.9 layout=auto "
-      "allocation=uniform compatibility=builtin max_build_bytes=0 "
+      "0.1.0: bits_per_key=9.9 layout=compact "
+      "upper_bits_per_key=unset compatibility=builtin max_build_bytes=0 "
       "payload_check=off seeded=off key_transform=none "
       "statistics=on statistics_log_seconds=600 "
-      "false_positive_rate=0 max_filter_bytes=unlimited "
-      "filter_memory=unset min_bits_per_key=4 max_bits_per_key=20 "
-      "weights_by_use=on name=rocksdb.BuiltinBloomFilter cpu=";
+      "max_filter_bytes=unlimited name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(CountIn(db.Log(), line), 1);
   ASSERT_OK(db.SetPolicy("{bits_per_key=12;}"));
   db.Load(100, 200);
   EXPECT_EQ(CountIn(db.Log(), line), 1);
   EXPECT_EQ(CountIn(db.Log(), kConfigurationLine), 2);
-  EXPECT_EQ(CountIn(db.Log(), "bits_per_key=12 layout=auto"), 1);
+  EXPECT_EQ(CountIn(db.Log(), "bits_per_key=12 layout=compact"), 1);
 }
 
 // First ten that are open, then one after the other, so that the addresses of
@@ -153,23 +140,16 @@ TEST(NullPolicyTest, IsPrintedOnce) {
             ErrorOf(1001) + "; RocksDB continues without these filters\n");
   EXPECT_EQ(make(1001), "");
   EXPECT_NE(make(1002), "");
-  Options options;
   const std::string printed = Printed([&] {
-    EXPECT_FALSE(AddRocksDBFilters(Bits(-2), &options, &options));
-    options.table_factory.reset(rocksdb::NewPlainTableFactory());
-    EXPECT_FALSE(AddRocksDBFilters({}, &options, &options));
     RocksDBFilterOptions transformed;
     transformed.key_transform = "ascii_lowercase";
-    Options hashed;
-    EXPECT_TRUE(AddRocksDBFilters(transformed, nullptr, &hashed));
+    Options hashed = MakeOptions({NewRocksDBFilterPolicy(transformed)});
     hashed.memtable_prefix_bloom_size_ratio = 0.1;
     hashed.memtable_whole_key_filtering = true;
     EXPECT_FALSE(CheckRocksDBFilters(hashed));
     EXPECT_EQ(deltabloom_rocksdb_filterpolicy("deltabloom:x", nullptr),
               nullptr);
   });
-  EXPECT_CONTAINS(printed, ErrorOf(-2));
-  EXPECT_CONTAINS(printed, "use NewBlockBasedTableFactory");
   EXPECT_CONTAINS(printed,
                   "memtable_whole_key_filtering hashes the bytes of keys");
   EXPECT_CONTAINS(printed, "bits_per_key 'x' is not valid");
@@ -178,36 +158,25 @@ TEST(NullPolicyTest, IsPrintedOnce) {
 TEST(NullPolicyTest, NothingIsPrintedWithoutErrorOrWhereItIsReturned) {
   char* message = nullptr;
   std::string error;
-  std::string thrown[2];
-  Options options;
-  const auto factory = options.table_factory;
+  std::string thrown;
   const auto make = [&] {
     EXPECT_NE(NewRocksDBFilterPolicy(), nullptr);
-    EXPECT_NE(NewRocksDBFilterListener(), nullptr);
     EXPECT_TRUE(RegisterRocksDB());
     EXPECT_NE(NewRocksDBFilterPolicyOrThrow(), nullptr);
     EXPECT_EQ(NewRocksDBFilterPolicy(Bits(-1), &error), nullptr);
     EXPECT_EQ(deltabloom_rocksdb_filterpolicy("deltabloom:y", &message),
               nullptr);
-    for (const bool add : {false, true}) {
-      try {
-        add ? AddRocksDBFiltersOrThrow(Bits(-3), &options, &options)
-            : static_cast<void>(NewRocksDBFilterPolicyOrThrow(Bits(-3)));
-      } catch (const std::runtime_error& caught) {
-        thrown[add] = caught.what();
-      }
+    try {
+      NewRocksDBFilterPolicyOrThrow(Bits(-3));
+    } catch (const std::runtime_error& caught) {
+      thrown = caught.what();
     }
   };
   EXPECT_EQ(Printed(make), "");
   EXPECT_EQ(error, ErrorOf(-1));
-  EXPECT_EQ(thrown[0], ErrorOf(-3));
-  EXPECT_EQ(thrown[1], ErrorOf(-3));
+  EXPECT_EQ(thrown, ErrorOf(-3));
   ASSERT_NE(message, nullptr);
   std::free(message);
-  EXPECT_EQ(options.table_factory, factory);
-  EXPECT_TRUE(options.listeners.empty());
-  AddRocksDBFiltersOrThrow(Bits(10), &options, &options);
-  EXPECT_NE(options.table_factory, factory);
 }
 
 // The last of these tests: nothing is printed afterwards.

@@ -46,8 +46,8 @@ class SetOptionsTest : public ::testing::Test {
     return db_.Option("bits_per_key") + " " + db_.Option("layout") + " " +
            db_.Option("compatibility") + " " + db_.Option("max_build_bytes");
   }
-  std::string BitsAndRate() {
-    return db_.Option("bits_per_key") + " " + db_.Option("false_positive_rate");
+  std::string BothBits() {
+    return db_.Option("bits_per_key") + " " + db_.Option("upper_bits_per_key");
   }
   PolicyPtr InUse() { return PolicyIn(db_->GetOptions()); }
 
@@ -93,11 +93,12 @@ TEST_F(SetOptionsTest, FieldByItsWholeName) {
   EXPECT_EQ(InUse(), policy_);
   ExpectNextFilters(20);
   ASSERT_OK(db_.SetField("max_build_bytes", "0"));
-  const char* const fields[][2] = {
-      {"layout", "classic"},          {"payload_check", "on"},
-      {"allocation", "levels"},       {"weights_by_use", "off"},
-      {"statistics", "off"},          {"seeded", "on"},
-      {"statistics_log_seconds", "7"}};
+  const char* const fields[][2] = {{"layout", "classic"},
+                                   {"payload_check", "on"},
+                                   {"upper_bits_per_key", "22"},
+                                   {"statistics", "off"},
+                                   {"seeded", "on"},
+                                   {"statistics_log_seconds", "7"}};
   for (const auto& [name, value] : fields) {
     ASSERT_OK(db_.SetField(name, value));
     EXPECT_EQ(db_.Option(name), value);
@@ -130,18 +131,18 @@ TEST_F(SetOptionsTest, BadFieldByItsWholeNameIsRefused) {
   ExpectNextFilters(8);
 }
 
-// Options that conflict on the way from one valid set to the other.
+// Values that conflict on the way from one valid pair to the other.
 TEST_F(SetOptionsTest, FieldsInBracesAreValidatedTogether) {
-  for (const char* text :
-       {"{allocation=levels;statistics=off;weights_by_use=off;}",
-        "{weights_by_use=on;statistics=on;}",
-        "{statistics=off;weights_by_use=off;allocation=levels;}"}) {
+  for (const char* text : {"{bits_per_key=20;upper_bits_per_key=22;}",
+                           "{upper_bits_per_key=8;bits_per_key=7;}",
+                           "{bits_per_key=12;upper_bits_per_key=12;}"}) {
     EXPECT_OK(db_.SetPolicy(text));
   }
-  EXPECT_EQ(db_.Option("statistics"), "off");
-  EXPECT_FALSE(db_.SetField("weights_by_use", "on").ok());
-  // RocksDB drops the error from 9.8 on, and uses the default. Spaces follow.
-  EXPECT_CONTAINS(db_.Option("weights_by_use"), kNewPolicy ? "on" : "off");
+  EXPECT_EQ(BothBits(), "12 12");
+  EXPECT_CONTAINS(db_.SetField("bits_per_key", "13").ToString(),
+                  "upper_bits_per_key=12 is less than bits_per_key=13");
+  ASSERT_OK(db_.SetPolicy("{upper_bits_per_key=unset;bits_per_key=13;}"));
+  EXPECT_EQ(BothBits(), "13 unset");
 }
 
 TEST_F(SetOptionsTest, FieldsInBraces) {
@@ -190,7 +191,7 @@ TEST_F(SetOptionsOfDefaultsTest, WholePolicy) {
   const Status status = db_.SetPolicy("deltabloom:20:local");
   EXPECT_EQ(status.ok(), kNewPolicy) << status.ToString();
   if (!kNewPolicy) {
-    EXPECT_EQ(Main(), "10 auto builtin 0");
+    EXPECT_EQ(Main(), "10 compact builtin 0");
     return;
   }
   EXPECT_EQ(Main(), "20 local builtin 0");
@@ -209,37 +210,6 @@ TEST_F(SetOptionsTest, OtherTableOptions) {
   EXPECT_EQ(InUse(), policy_);
   EXPECT_EQ(Main(), "8 local own 1048576");
   ExpectNextFilters(8);
-}
-
-TEST_F(SetOptionsOfDefaultsTest, OfBitsAndRateByTheirNamesTheLastCounts) {
-  ASSERT_OK(db_.SetField("false_positive_rate", "0.01"));
-  EXPECT_EQ(BitsAndRate(), "unset 0.01");
-  ASSERT_OK(db_.SetField("bits_per_key", "12"));
-  EXPECT_EQ(BitsAndRate(), "12 0");
-  ASSERT_OK(db_.SetField("false_positive_rate", "0.001"));
-  ASSERT_OK(db_.SetField("false_positive_rate", "0"));
-  EXPECT_EQ(BitsAndRate(), "12 0");
-  ASSERT_OK(db_.SetField("max_filter_bytes", "1000"));
-  EXPECT_FALSE(db_.SetField("max_filter_bytes", "0").ok());
-  EXPECT_FALSE(db_.SetField("false_positive_rate", "2").ok());
-  EXPECT_EQ(BitsAndRate(), "12 0");
-  EXPECT_EQ(db_.Option("max_filter_bytes"), "1000");
-}
-
-TEST_F(SetOptionsTest, OfBitsAndRateInBracesOneUnsetsTheOther) {
-  const std::string rate = "false_positive_rate=0.01;";
-  EXPECT_CONTAINS(
-      db_.SetPolicy(std::string(kNewPolicy ? "{" : "{bits_per_key=8;") + rate +
-                    "}")
-          .ToString(),
-      "bits_per_key=8 and false_positive_rate=0.01 are both given: use one of "
-      "them, with bits_per_key=unset, ");
-  ASSERT_OK(db_.SetPolicy("{bits_per_key=unset;" + rate + "}"));
-  EXPECT_EQ(BitsAndRate(), "unset 0.01");
-  ASSERT_OK(db_.SetPolicy("{max_filter_bytes=5000;}"));
-  EXPECT_EQ(BitsAndRate(), "unset 0.01");
-  ASSERT_OK(db_.SetPolicy("{bits_per_key=7;false_positive_rate=0;}"));
-  EXPECT_EQ(BitsAndRate(), "7 0");
 }
 
 }  // namespace

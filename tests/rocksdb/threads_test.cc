@@ -25,7 +25,6 @@
 #include "engines/rocksdb/statistics/lookup_cells.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "tests/rocksdb/equal_keys.h"
-#include "tests/rocksdb/levels_db.h"
 #include "tests/rocksdb/range_scans.h"
 #include "tests/rocksdb/ranges_db.h"
 #include "tests/rocksdb/test_db.h"
@@ -280,43 +279,49 @@ TEST(LookupCountersTest, AllAtOnce) {
   EXPECT_EQ(after.filters_open, 1u);
 }
 
-// Writers, readers, SetOptions, statistics, the JSON of trees and compactions.
-TEST(LevelsThreadsTest, EverythingAtOnce) {
-  Options options = SmallTrees();
+// Writers, readers, SetOptions, statistics and compactions.
+TEST(PolicyThreadsTest, EverythingAtOnce) {
+  RocksDBFilterOptions filters;
+  filters.statistics_log_seconds = 1;
+  Options options = MakeOptions({NewRocksDBFilterPolicyOrThrow(filters)});
+  options.disable_auto_compactions = false;
+  options.write_buffer_size = 64 << 10;
+  options.target_file_size_base = 32 << 10;
+  options.max_bytes_for_level_base = 128 << 10;
+  options.max_bytes_for_level_multiplier = 4;
   options.max_background_jobs = 4;
   options.max_subcompactions = 2;
-  RocksDBFilterOptions filters = LevelsOptions(Layout::kAuto);
-  filters.statistics_log_seconds = 1;
-  LevelsDb db(filters, options);
+  TestDb db(options);
+  const auto scattered = [](uint64_t i) {
+    return std::to_string(i * 0x9e3779b97f4a7c15);
+  };
   Threads threads;
   threads.Repeat([&](unsigned i) {
-    ASSERT_OK(
-        db.SetPolicy(std::string("{bits_per_key=") + (i % 2 == 0 ? "8" : "12") +
-                     ";allocation=" + (i % 5 == 0 ? "uniform" : "levels") +
-                     ";weights_by_use=" + (i % 3 == 0 ? "off" : "on") + ";}"));
+    ASSERT_OK(db.SetPolicy(
+        std::string("{bits_per_key=") + (i % 2 == 0 ? "8" : "12") +
+        ";upper_bits_per_key=" + (i % 5 == 0 ? "12" : "unset") + ";}"));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   });
   threads.Repeat([&](unsigned) {
-    ASSERT_EQ(RocksDBFilterLevelsJson().front(), '{');
-    ASSERT_EQ(RocksDBFilterLevelsPrometheus().front(), '#');
     ASSERT_FALSE(GetRocksDBFilterStatistics().ToText().empty());
     ResetRocksDBFilterStatistics();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   threads.Repeat([&](unsigned i) {
     std::string value;
-    const Status status = db->Get({}, Scattered(i % 2000), &value);
+    const Status status = db->Get({}, scattered(i % 2000), &value);
     ASSERT_TRUE(status.ok() || status.IsNotFound());
-    ASSERT_TRUE(db->Get({}, Scattered(i) + "absent", &value).IsNotFound());
+    ASSERT_TRUE(db->Get({}, scattered(i) + "absent", &value).IsNotFound());
   });
   for (uint64_t i = 0; i < 30'000; ++i) {
-    ASSERT_OK(db->Put({}, Scattered(i), "0123456789abcdef"));
+    ASSERT_OK(db->Put({}, scattered(i), "0123456789abcdef"));
   }
-  db.Settle();
+  db.Flush();
+  FinishJobs(db);
   threads.Stop();
   std::string value;
   for (uint64_t i = 0; i < 30'000; ++i) {
-    ASSERT_OK(db->Get({}, Scattered(i), &value));
+    ASSERT_OK(db->Get({}, scattered(i), &value));
   }
 }
 

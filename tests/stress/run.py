@@ -32,8 +32,6 @@ TABLE = {
     "index_type": "kTwoLevelIndexSearch",
     "metadata_block_size": "512",
 }
-LEVELS = "{id=deltabloom;bits_per_key=10;layout=auto;allocation=levels}"
-MEMORY = "{id=deltabloom;filter_memory=200KiB;layout=auto;allocation=levels}"
 # Transactions and MultiScan know no deletion of ranges.
 NO_RANGES = {"delpercent": 5, "delrangepercent": 0}
 # Commits and rollbacks instead of single writes. db_stress opens checkpoints and
@@ -66,22 +64,24 @@ CONFIGURATIONS = {
     "classic": ("deltabloom:10:classic", {}, {}),
     "local": ("deltabloom:10:local", {}, {}),
     "compact": ("deltabloom:10:compact", {}, {}),
-    "partitioned": ("deltabloom:10:auto", TABLE, {}),
-    "levels": (LEVELS, {}, {}),
-    "levels, partitioned": (LEVELS, TABLE, {}),
-    "filter_memory": (MEMORY, {}, {}),
-    "fixed prefix 5": ("deltabloom:10:auto", {}, fixed_prefix(5)),
-    "fixed prefix 8, partitioned": ("deltabloom:10:auto", TABLE, fixed_prefix(8)),
+    "partitioned": ("deltabloom:10", TABLE, {}),
+    "no filters in the last level": (
+        "{id=deltabloom;bits_per_key=0;upper_bits_per_key=12}",
+        {},
+        {},
+    ),
+    "fixed prefix 5": ("deltabloom:10", {}, fixed_prefix(5)),
+    "fixed prefix 8, partitioned": ("deltabloom:10", TABLE, fixed_prefix(8)),
     "coupled partitions, prefix 7": (
-        LEVELS,
+        "deltabloom:10",
         {**TABLE, "decouple_partitioned_filters": "false"},
         fixed_prefix(7),
     ),
     "MultiGet": ("deltabloom:10:compact", {}, {"use_multiget": 1}),
-    "MultiScan": (LEVELS, {}, {"use_multiscan": 1, **NO_RANGES}),
-    "transactions": (LEVELS, {}, TRANSACTIONS),
+    "MultiScan": ("deltabloom:10", {}, {"use_multiscan": 1, **NO_RANGES}),
+    "transactions": ("deltabloom:10", {}, TRANSACTIONS),
     "transactions, prefix": ("deltabloom:10:local", {}, {**TRANSACTIONS, **fixed_prefix(7)}),
-    "batches and snapshots": ("deltabloom:10:auto", {}, BATCHES),
+    "batches and snapshots": ("deltabloom:10", {}, BATCHES),
 }
 
 # Small tables, so that there are levels and many filters.
@@ -104,7 +104,6 @@ OPTIONS = """
   filter_policy={policy}
 """
 FLAGS = {
-    "listener_uri": "deltabloom",
     "statistics": 1,
     "bloom_bits": -1,  # no policy but the one of the OPTIONS file
     "destroy_db_initially": 0,

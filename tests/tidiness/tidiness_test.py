@@ -18,7 +18,7 @@ ROOT = pathlib.Path(sys.argv.pop()).resolve()
 CORE = {"include", "util", "table"}
 ROCKSDB = {
     "engines/rocksdb/" + folder
-    for folder in ["api", "base", "c", "levels", "plugin", "policy", "ranges", "statistics"]
+    for folder in ["api", "base", "c", "plugin", "policy", "ranges", "statistics"]
 }
 ENGINES = CORE | ROCKSDB
 SHARED = CORE | {"shared_filters/include", "shared_filters/memory"}
@@ -29,10 +29,9 @@ MAY_INCLUDE = {
     "engines/leveldb": CORE,
     "engines/rocksdb/base": CORE,
     "engines/rocksdb/statistics": CORE | {"engines/rocksdb/base"},
-    "engines/rocksdb/levels": CORE | {"engines/rocksdb/base", "engines/rocksdb/statistics"},
     "engines/rocksdb/ranges": CORE | {"engines/rocksdb/base"},
     "engines/rocksdb/policy": CORE
-    | {"engines/rocksdb/" + folder for folder in ["base", "statistics", "levels"]},
+    | {"engines/rocksdb/" + folder for folder in ["base", "statistics"]},
     "engines/rocksdb/api": CORE | ROCKSDB - {"engines/rocksdb/c", "engines/rocksdb/plugin"},
     "engines/rocksdb/c": CORE | ROCKSDB - {"engines/rocksdb/plugin"},
     "engines/rocksdb/plugin": CORE | ROCKSDB - {"engines/rocksdb/c"},

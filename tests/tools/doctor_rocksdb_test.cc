@@ -149,7 +149,9 @@ TEST_F(DoctorRocksDB, FiltersThatTheBlockCacheDoesNotHold) {
   const auto own = rocksdb::NewLRUCache(100 << 20);
   const auto shared = rocksdb::NewLRUCache(40000);
   rocksdb::BlockBasedTableOptions table;
-  table.filter_policy = testing::Deltabloom();
+  RocksDBFilterOptions uniform;
+  uniform.upper_bits_per_key = uniform.bits_per_key;
+  table.filter_policy = NewRocksDBFilterPolicyOrThrow(uniform);
   table.cache_index_and_filter_blocks = true;
   table.block_cache = own;
   options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));

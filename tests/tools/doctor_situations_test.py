@@ -18,14 +18,12 @@ TOOL, PLUGIN = sys.argv[1], preloadable(sys.argv[2])
 BLOOM, RIBBON, OURS = "bloomfilter:10:false", "ribbonfilter:10", "deltabloom:10"
 OWN = "{id=deltabloom;compatibility=own;}"
 LOWERCASE = "{id=deltabloom;key_transform=ascii_lowercase;}"
-LEVELS = "{id=deltabloom;allocation=levels;}"
-LISTENER = {"db": "listeners=deltabloom"}
 PARTITIONED = {
     "table": "partition_filters=true\n  index_type=kTwoLevelIndexSearch\n  metadata_block_size=512"
 }
 PREFIX = "prefix_extractor=rocksdb.FixedPrefix.4"
 CACHED = "cache_index_and_filter_blocks=true"
-# The filter of its table has 62.5 kB.
+# The filter of its table has 78.1 kB.
 SMALL_CACHE = {"num": 50000, "flags": ["--cache_size=16384"]}
 # All of a filter in one partition.
 ONE_PARTITION = {"table": PARTITIONED["table"].replace("=512", "=1000000")}
@@ -162,7 +160,7 @@ class Situations(DatabaseTest):
             lambda t: t.then(BLOOM, t.database()),
             1,
             "filters_not_queried",
-            "Deltabloom local under",
+            "Deltabloom compact under",
         ),
         (
             "rolled back to Ribbon",
@@ -239,7 +237,7 @@ class Situations(DatabaseTest):
             lambda t: t.then(OURS, t.database(LOWERCASE)),
             1,
             "filters_not_queried",
-            "Deltabloom local",
+            "Deltabloom compact",
         ),
         (
             "neither whole keys nor prefixes are looked up",
@@ -277,7 +275,7 @@ class Situations(DatabaseTest):
         ),
         (
             "one bit per key",
-            lambda t: t.database("deltabloom:1"),
+            lambda t: t.database("{id=deltabloom;bits_per_key=1;upper_bits_per_key=1;}"),
             1,
             "filters_match_most_keys",
             "the filters of 1 table of ",
@@ -347,12 +345,12 @@ class Situations(DatabaseTest):
         ("local", lambda t: t.database("deltabloom:10:local"), []),
         ("compact", lambda t: t.database("deltabloom:10:compact"), []),
         ("few bits per key", lambda t: t.database("deltabloom:3"), []),
-        ("a rate", lambda t: t.database("{id=deltabloom;false_positive_rate=0.01;}"), []),
-        ("by levels", lambda t: t.database(LEVELS, **LISTENER), []),
+        ("uniform bits", lambda t: t.database("{id=deltabloom;upper_bits_per_key=10;}"), []),
         (
-            "a total",
+            "options of an earlier version",
             lambda t: t.database(
-                "{id=deltabloom;allocation=levels;filter_memory=1MiB;}", **LISTENER
+                "{id=deltabloom;layout=auto;allocation=levels;filter_memory=1MiB;}",
+                db="listeners=deltabloom",
             ),
             [],
         ),
@@ -390,7 +388,7 @@ class Situations(DatabaseTest):
         ),
         (
             "more filters than data",
-            lambda t: t.database("deltabloom:1000", flags=["--value_size=20"]),
+            lambda t: t.database("deltabloom:1000:local", flags=["--value_size=20"]),
             ["filters_exceed_data"],
         ),
         (
@@ -438,9 +436,9 @@ class Situations(DatabaseTest):
             "a full filter, larger than the cache",
             lambda t: t.database(table=CACHED, **SMALL_CACHE),
             [
-                "filters of 62.5 kB in a block cache of 16.4 kB (by the LOG)",
-                "at least 0.74 filters, 46.2 kB, and saves 0.99 data",
-                "lookups load 3.0 kB once",
+                "filters of 78.1 kB in a block cache of 16.4 kB (by the LOG)",
+                "at least 0.79 filters, 61.8 kB, and saves 1.00 data",
+                "lookups load 3.2 kB once",
             ],
         ),
         (
@@ -453,24 +451,24 @@ class Situations(DatabaseTest):
             lambda t: t.edited(
                 t.database(**SMALL_CACHE), "cache_index_and_filter_blocks=false", CACHED
             ),
-            ["at least 0.74 filters, 46.2 kB"],
+            ["at least 0.79 filters, 61.8 kB"],
         ),
         (
             "twice as large as the cache",
             lambda t: t.database(table=CACHED, num=50000, flags=["--cache_size=40000"]),
-            ["filter_memory=", "filter_memory=27091, 4.3 bits per key, which the cache can hold"],
+            ["4.6 bits per key, which the cache can hold", " --filter-memory 28956 prints"],
         ),
         (
             "two tables in level 0",
             lambda t: t.more(
                 t.database(table=CACHED, **SMALL_CACHE), OURS, **SMALL_CACHE, table=CACHED
             ),
-            ["at least 1.74 filters, ", ", and saves 1.98 data blocks, "],
+            ["at least 1.79 filters, ", ", and saves 2.00 data blocks, "],
         ),
         (
             "a partition, larger than the cache",
             lambda t: t.database(**SMALL_CACHE, **ONE_PARTITION),
-            ["at least 0.74 partitions, 46.2 kB", "a smaller metadata_block_size"],
+            ["at least 0.79 partitions, 61.8 kB", "a smaller metadata_block_size"],
         ),
         ("the same filter in a larger cache", lambda t: t.database(table=CACHED, num=50000), []),
         ("beside the cache", lambda t: t.database(**SMALL_CACHE), []),

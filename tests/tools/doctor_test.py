@@ -76,7 +76,7 @@ class Doctor(DatabaseTest):
 
     def test_all_is_well(self):
         self.assertEqual(self.diagnose(self.database(), 0), {})
-        self.assertEqual(self.tables(), {("default", "Deltabloom local"): 1})
+        self.assertEqual(self.tables(), {("default", "Deltabloom compact"): 1})
         row = self.document["database"]["tables"][0]
         self.assertEqual(row["compatibility_name"], "rocksdb.BuiltinBloomFilter")
         self.assertEqual(row["entries"], 2000)
@@ -84,7 +84,7 @@ class Doctor(DatabaseTest):
         self.assertEqual(row["oldest"], row["newest"])
         (family,) = self.document["database"]["column_families"]
         self.assertTrue(family["names_deltabloom"])
-        self.assertIn("layout=auto", family["filter_policy"])
+        self.assertIn("layout=compact", family["filter_policy"])
 
     def test_stock_ldb_leaves_a_database_without_filters(self):
         database = self.database()
@@ -103,8 +103,8 @@ class Doctor(DatabaseTest):
         self.assertIn("no filter in 1 table in level ", found["tables_without_filter"]["what"])
 
         # The advised change removes the finding.
-        self.assertIn("filter_policy=deltabloom:10:auto", found["options_without_policy"]["to_do"])
-        edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom:10:auto")
+        self.assertIn("filter_policy=deltabloom:10", found["options_without_policy"]["to_do"])
+        edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom:10")
         self.assertEqual(set(self.diagnose(database, 1)), {"tables_without_filter"})
         self.assertEqual(run(*ldb, "compact", preload=PLUGIN).returncode, 0)
         self.assertEqual(self.diagnose(database, 0), {})
@@ -114,11 +114,6 @@ class Doctor(DatabaseTest):
         """Databases, by the policy they are written with, and the codes that are found after each
         change of the OPTIONS file."""
         policy = "filter_policy=.*"
-        memory = "id=deltabloom;allocation=levels;filter_memory=1MiB;"
-        # If the totals differ, the smallest counts.
-        second_family = (
-            f'[CFOptions "b"]\n[TableOptions/BlockBasedTable "b"]\n  filter_policy={{{memory}}}\n'
-        )
         for written_with, changes in {
             # Deltabloom uses the filters of RocksDB; not under a name of its own.
             "bloomfilter:10:false": [
@@ -134,16 +129,6 @@ class Doctor(DatabaseTest):
             "{id=deltabloom;compatibility=own;}": [
                 ("compatibility=own", "compatibility=own", 0, set()),
                 ("compatibility=own", "compatibility=builtin", 1, {"filters_not_queried"}),
-            ],
-            "deltabloom": [
-                ("allocation=uniform", "allocation=levels", 1, {"levels_without_listener"}),
-                ("listeners=.*", "listeners={deltabloom}", 0, set()),
-                (policy, f"filter_policy={{{memory}}}", 0, set()),
-                ("filter_memory=1MiB", "filter_memory=2kB", 0, {"filters_exceed_memory"}),
-                (r"\Z", second_family, 0, {"filters_exceed_memory"}),
-                (re.escape(second_family), "", 0, {"filters_exceed_memory"}),
-                (policy, f"filter_policy={{{memory}}}", 0, set()),
-                ("listeners=.*", "listeners={}", 1, {"policy_cannot_work"}),
             ],
             "nullptr": [
                 (policy, "filter_policy=deltabloom:0", 0, {"no_filter_by_choice"}),
@@ -168,7 +153,7 @@ class Doctor(DatabaseTest):
     def test_policies_that_cannot_work(self):
         database = self.database()
         for policy, status, code, words in [
-            ("deltabloomm:10:auto", 2, "unknown_policy", "deltabloomm:10:auto"),
+            ("deltabloomm:10", 2, "unknown_policy", "deltabloomm:10"),
             ("deltabloom:nan", 1, "policy_cannot_work", "nan"),
             ("deltabloom:10:tiny", 1, "policy_cannot_work", "tiny"),
             ("{id=deltabloom;layout=tiny;}", 1, "policy_cannot_work", "tiny"),
@@ -240,7 +225,7 @@ class Doctor(DatabaseTest):
                 self.assertEqual(finding["what"].split(": ")[0], str(manifest))
                 self.assertIn(words, finding["what"])
                 self.assertIsNone(self.document["database"]["tables"][0]["level"])
-                self.assertEqual(self.tables(), {("default", "Deltabloom local"): 1})
+                self.assertEqual(self.tables(), {("default", "Deltabloom compact"): 1})
                 done = run(TOOL, "refilter", database)
                 self.assertEqual((done.returncode, done.stdout), (1, ""))
                 self.assertEqual(done.stderr, f"deltabloom refilter: {finding['what']}\n")

@@ -30,7 +30,6 @@ SMALL = """write_buffer_size=131072
 UNIVERSAL = """write_buffer_size=131072
   compaction_style=kCompactionStyleUniversal
   level0_file_num_compaction_trigger=6"""
-LISTENER = "listeners=deltabloom"
 
 # RocksDB 7.8.3 writes statistics into the LOG in this form; most are left out.
 STATISTICS = """2026/11/24-11:44:20.319901 24939 [db/db_impl/db_impl.cc:788] STATISTICS:
@@ -128,9 +127,9 @@ class EstimateDatabase(DatabaseTest):
             # Universal compactions may stay pending although there is none to do.
             ("universal, Bloom", bloom, {"family": UNIVERSAL, "benchmarks": "fillrandom,flush"}),
             (
-                "leveled, T = 4, dynamic, Deltabloom with levels at 5 bits per key",
-                "{id=deltabloom;bits_per_key=5;allocation=levels;}",
-                {"family": SMALL.format(4, 1), "db": LISTENER},
+                "leveled, T = 4, dynamic, Deltabloom at 4 bits per key",
+                "deltabloom:4",
+                {"family": SMALL.format(4, 1)},
             ),
         ]:
             with self.subTest(name):
@@ -158,7 +157,7 @@ class EstimateDatabase(DatabaseTest):
             ("nullptr", 2.0, "none", 0),
             ("bloomfilter:10:false", 0.019, "RocksDB Bloom", 40850),
             ("deltabloom:10:local", 0.020, "Deltabloom local", 40850),
-            ("deltabloom:10:compact", 0.0023, "Deltabloom compact", 40850),
+            ("deltabloom:10", 0.00041, "Deltabloom compact", 51000),
         ]:
             with self.subTest(policy):
                 (family,) = self.estimate(self.database(policy, **twice))["column_families"]
@@ -181,8 +180,8 @@ class EstimateDatabase(DatabaseTest):
         edit_options(database, "filter_policy=.*", "filter_policy=bloomfilter:10:false")
         (family,) = self.estimate(database)["column_families"]
         self.assertEqual(family["now"]["absent_reads"], 1)
-        self.assertEqual(family["levels"][0]["filters"], {"Deltabloom local (not used)": 1})
-        self.assertIn("Deltabloom local (not used)", self.text)
+        self.assertEqual(family["levels"][0]["filters"], {"Deltabloom compact (not used)": 1})
+        self.assertIn("Deltabloom compact (not used)", self.text)
         for file in database.glob("OPTIONS-*"):
             file.unlink()
         (family,) = self.estimate(database)["column_families"]
@@ -306,7 +305,8 @@ class EstimateDatabase(DatabaseTest):
         self.assertEqual(
             (family["name"], family["keys"], family["tree"]), ("default", 20000, said["tree"])
         )
-        self.assertAlmostEqual(family["bits"], 10.02, delta=0.02)
+        # Its one table is in level 0, which would have 2.5 bits more.
+        self.assertAlmostEqual(family["bits"], 7.51, delta=0.01)
         self.assertEqual(family["now"]["reads"], said["now"]["absent_reads"])
         done = run(TOOL, "estimate", database, "--html", "/no/such/folder/page.html")
         self.assertEqual(done.returncode, 1)
@@ -321,12 +321,19 @@ class EstimateDatabase(DatabaseTest):
         page = self.folder / "figures.html"
         (said,) = self.estimate(database, "--html", page)["column_families"]
         shown = browser.attribute("result", browser.dump(CHROMIUM, self.folder, page))
-        rows = [row for row in said["filters"] if row["allocation"] != "filter_memory"]
+        # All with the bits_per_key of the last one.
+        bits = said["filters"][-1]["bits_per_key"]
+        (rows,) = (
+            family["filters"]
+            for family in self.estimate(database, f"--bits-per-key={bits}")["column_families"]
+        )
         self.assertEqual([row["filter"] for row in shown], [row["filter"] for row in rows])
         for ours, theirs in zip(shown, rows):
-            with self.subTest(f"{theirs['filter']}, {theirs['allocation']}"):
+            with self.subTest(theirs["filter"]):
                 self.assertAlmostEqual(ours["absent_reads"] / theirs["absent_reads"], 1, delta=0.05)
-                self.assertEqual(len(ours["bits"]), 2)
+                self.assertEqual(
+                    ours["bits"], [level["bits_per_key"] for level in theirs["levels"]]
+                )
         # Twice the keys, each run twice as large.
         document = browser.dump(CHROMIUM, self.folder, page, "keys=65218")
         self.assertIn("<td>40,000</td>", document)
@@ -345,7 +352,7 @@ class EstimateDatabase(DatabaseTest):
         for arguments, words in {
             ("--keys", "1M"): "DIR excludes --keys",
             ("--levels", "3"): "DIR excludes --levels",
-            ("--hits", "0.5", "--rate", "0.1"): "--rate excludes --hits",
+            ("--filter-memory", "1M", "--rate", "0.1"): "--filter-memory excludes --rate",
         }.items():
             done = run(TOOL, "estimate", database, *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

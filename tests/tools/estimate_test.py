@@ -26,40 +26,60 @@ def run(*arguments):
     )
 
 
+def last_row(*arguments):
+    return json.loads(run(*arguments, "--json").stdout)["filters"][-1]
+
+
 class Estimate(unittest.TestCase):
     def test_text_and_json_agree(self):
         text = run("--keys", "1e9").stdout
         document = json.loads(run("--keys", "1G", "--json").stdout)
         self.assertEqual([level["runs"] for level in document["levels"]], [2, 1, 1, 1, 1])
-        self.assertEqual(len(document["filters"]), 9)
+        self.assertEqual(len(document["filters"]), 6)
         for row in document["filters"]:
-            name = [row["filter"], row["allocation"]]
-            lines = [line for line in text.splitlines() if line.split()[:2] == name]
+            lines = [line for line in text.splitlines() if line.startswith(row["filter"] + "  ")]
             self.assertEqual(len(lines), 1, row)
             words = lines[0].split()
             reads = float(words[words.index("GiB") + 1])
             self.assertAlmostEqual(reads / row["absent_reads"], 1, delta=0.01)
             self.assertEqual(len(row["levels"]), 5)
-        self.assertIn("{id=deltabloom;bits_per_key=10;layout=auto;allocation=levels}", text)
+        self.assertIn("12.5 12.5 12.5 12.5 10.0", text)
+        self.assertTrue(text.endswith("\nThe last row is filter_policy=deltabloom:10\n"), text)
+        self.assertEqual(document["filters"][-1]["policy"], "deltabloom:10")
+        self.assertIsNone(document["filters"][0]["policy"])
 
-    def test_advice_has_what_was_asked(self):
-        for arguments, options in {
-            ("--memory", "1GiB"): "filter_memory=1GiB;layout=auto;allocation=levels}",
-            ("--memory", "629145600"): "filter_memory=600MiB;layout=auto;allocation=levels}",
-            (
-                "--min-bits-per-key",
-                "1.5",
-            ): "bits_per_key=10;layout=auto;allocation=levels;min_bits_per_key=1.5}",
-        }.items():
-            self.assertIn(
-                "{id=deltabloom;" + options, run("--keys", "1G", "--hits", "1", *arguments).stdout
+    def test_a_total_or_a_rate_gives_bits_per_key(self):
+        for argument, bits in ("--filter-memory=1GiB", 8.337), ("--rate=0.001", 11.068):
+            text = run("--keys=1G", argument).stdout
+            self.assertIn(f"The last row is filter_policy=deltabloom:{bits}\n", text)
+            row = last_row("--keys=1G", argument)
+            self.assertEqual(row, last_row("--keys=1G", f"--bits-per-key={bits}"))
+            more, less = (
+                last_row("--keys=1G", f"--bits-per-key={bits + d}") for d in (0.001, -0.001)
+            )
+            if bits < 10:
+                self.assertTrue(row["bytes"] <= 2**30 < more["bytes"], row)
+            else:
+                self.assertTrue(row["absent_reads"] <= 0.001 < less["absent_reads"], row)
+
+    def test_a_total_that_is_too_little_is_named(self):
+        for arguments in ["--json"], []:
+            done = run("--keys", "1G", "--filter-memory", "1", *arguments)
+            self.assertEqual(
+                (done.returncode, done.stderr),
+                (
+                    2,
+                    "deltabloom estimate: --filter-memory 1 B is too little: with the least "
+                    "bits_per_key, 0.5, the filters take 89.8 MiB\n",
+                ),
             )
 
     def test_units(self):
-        want = run("--keys", "64000000", "--entry-size", "1024", "--memory", "67108864")
+        want = run("--keys", "64000000", "--entry-size", "1024", "--filter-memory", "67108864")
         self.assertEqual(want.returncode, 0, want.stderr)
         self.assertEqual(
-            run("--keys", "64M", "--entry-size", "1KiB", "--memory", "64MiB").stdout, want.stdout
+            run("--keys", "64M", "--entry-size", "1KiB", "--filter-memory", "64MiB").stdout,
+            want.stdout,
         )
 
     def test_wrong_use_is_named(self):
@@ -67,17 +87,17 @@ class Estimate(unittest.TestCase):
             (): "--keys",
             ("--keys", "0"): "'0' is not a number from 1 to 1e+15",
             ("--keys", "nan"): "'nan' is not a number",
-            ("--keys", "1", "--hits", "nan"): "'nan' is not a number from 0 to 1",
+            ("--keys", "1", "--rate", "nan"): "'nan' is not a number from 1e-09 to 1000",
             ("--keys", "10X"): "use a number as in",
             ("--keys", "1M", "--size-ratio", "1"): "--size-ratio",
             ("--keys", "1M", "--levels", "0"): "--levels",
             ("--keys", "1M", "--bits-per-key", "0.4"): "--bits-per-key",
-            ("--keys", "1M", "--bits-per-key", "9", "--memory", "1M"): "excludes",
+            ("--keys", "1M", "--bits-per-key", "9", "--filter-memory", "1M"): "excludes",
             ("--keys", "1M", "--rate", "0"): "--rate",
             ("--keys", "1M", "more"): "more",
             ("--html", ""): "needs the name of a file",
             ("--html", "-"): "needs the name of a file; /dev/stdout prints it",
-            ("--html", "x.html", "--memory", "1G"): "--keys",
+            ("--html", "x.html", "--filter-memory", "1G"): "--keys",
             ("--html", "x.html", "--rate", "0.1"): "--keys",
         }.items():
             done = run(*arguments)
@@ -105,16 +125,16 @@ class Page(unittest.TestCase):
     def compare(self, shown, said):
         self.assertEqual(len(shown), len(said["filters"]))
         for ours, theirs in zip(shown, said["filters"]):
-            with self.subTest(f"{said['keys']:g} keys, {theirs['filter']}, {theirs['allocation']}"):
+            with self.subTest(f"{said['keys']:g} keys, {theirs['filter']}"):
                 self.assertEqual(ours["filter"], theirs["filter"])
-                self.assertEqual(ours["allocation"], theirs["allocation"])
                 self.assertEqual(len(ours["bits"]), len(theirs["levels"]))
+                self.assertAlmostEqual(ours["bytes"] / theirs["bytes"], 1, delta=0.002)
                 reads = theirs["absent_reads"]
                 self.assertAlmostEqual(ours["absent_reads"] / reads, 1, delta=0.05)
                 wasted = ours["present_reads"] - theirs["present_reads"]
                 self.assertAlmostEqual(wasted, 0, delta=0.08 * reads)
                 for b, level in zip(ours["bits"], theirs["levels"]):
-                    self.assertAlmostEqual(b, level["bits_per_key"], delta=1.0)
+                    self.assertAlmostEqual(b, level["bits_per_key"], delta=0.001)
 
     def test_figures_are_the_programs(self):
         for keys, entry, bits, ratio in (1e9, 100, 10, 10), (1e12, 200, 16, 4), (5e6, 1000, 6, 8):
@@ -126,7 +146,7 @@ class Page(unittest.TestCase):
             self.compare(shown, said)
 
     def test_begins_with_the_options_of_the_command(self):
-        for budget in ("--bits-per-key=13.5", "--memory=200M", "--rate=0.01"):
+        for budget in ("--bits-per-key=13.5", "--filter-memory=200M", "--rate=0.01"):
             arguments = [
                 "--keys=150M",
                 "--entry-size=300",
@@ -139,17 +159,15 @@ class Page(unittest.TestCase):
             path = f"{self.folder}/options.html"
             self.assertEqual(run(*arguments, budget, "--html", path).returncode, 0)
             shown = self.attribute("result", "", path=path)
-            if budget.startswith("--bits"):
-                self.compare(shown, json.loads(run(*arguments, budget, "--json").stdout))
-            elif budget.startswith("--rate"):
-                self.assertAlmostEqual(shown[-1]["absent_reads"], 0.01, delta=0.001)
-            else:
-                self.assertAlmostEqual(shown[3]["bits"][0], 200e6 * 8 / 150e6, delta=0.1)
+            # The other filters are shown with the bits_per_key of the last one.
+            bits = last_row(*arguments, budget)["bits_per_key"]
+            said = json.loads(run(*arguments, f"--bits-per-key={bits}", "--json").stdout)
+            self.compare(shown, said)
 
     def test_odd_fragments_are_refused(self):
         usual = self.attribute("result", "")
         for fragment in (
-            "layout=xyz&allocation=&keys=x&bits=&ratio=NaN&result=1",
+            "filter=rocksdb-bloom&keys=x&bits=&ratio=NaN&result=1",
             "%",
             "keys=-5&bits=0&ratio=0",
             "keys=1e300&entry=1e300&bits=1e9&ratio=1e9",
@@ -165,14 +183,21 @@ class Page(unittest.TestCase):
         want = self.attribute("result", "keys=250000000&entry=2000")
         self.assertEqual(self.attribute("result", "keys=250M&entry=2k"), want)
 
-    def test_each_of_two_equal_curves_can_be_seen(self):
-        # Under allocation=levels, the curve of auto is that of compact for most
-        # sizes.
+    def test_uniform_bits_are_dashed(self):
         lines = re.findall(
             r'<polyline[^>]*stroke="(#[^"]*)"[^>]*stroke-dasharray="([^"]*)"', self.dump("")
         )
-        self.assertEqual([dashes for _, dashes in lines], 6 * ["none"] + 2 * ["7 3"] + ["10 20"])
-        self.assertNotEqual(lines[-1][0], lines[-2][0])
+        self.assertEqual([dashes for _, dashes in lines], 4 * ["none"] + ["7 3", "none"])
+        self.assertEqual(len({colour for colour, _ in lines}), 5)
+
+    def test_names_the_policy(self):
+        for fragment, policy in {
+            "": "deltabloom:10",
+            "bits=9.873": "deltabloom:9.873",
+            "filter=local&bits=12": "deltabloom:12:local",
+            "filter=compact%2C+uniform": "{id=deltabloom;bits_per_key=10;upper_bits_per_key=10}",
+        }.items():
+            self.assertIn(f"<code>filter_policy={policy}</code>", self.dump(fragment))
 
     def test_sliders_have_labels(self):
         page = self.dump("")

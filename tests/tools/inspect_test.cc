@@ -239,24 +239,6 @@ TEST_F(Inspect, Directories) {
             "\"without_filter\":[\"" +
                 database + "/a.ldb\"]}");
 
-  // The total for all filters is that of the newest OPTIONS file.
-  EXPECT_EQ(json.at("filter_memory"), nlohmann::json::array());
-  const auto set_memory = [&](const std::string& number,
-                              const std::string& memory) {
-    Write(database + "/OPTIONS-" + number,
-          "[CFOptions \"default\"]\n"
-          "[TableOptions/BlockBasedTable \"default\"]\n"
-          "  filter_policy={id=deltabloom;filter_memory=" +
-              memory + ";layout=auto;}\n");
-  };
-  set_memory("000009", "unset");
-  EXPECT_EQ(RunJson(database, 0).at("filter_memory").size(), 0u);
-  set_memory("000010", "40kB");
-  EXPECT_EQ(RunJson(database + " " + full, 0).at("filter_memory").dump(),
-            "[{\"asked\":\"40kB\",\"directory\":\"" + database + "\"}]");
-  ExpectHas(Run(database).out,
-            " bytes\n" + database + ": filter_memory=40kB\n");
-
   std::filesystem::create_directory(File("empty"));
   result = Run(File("empty") + " " + full);
   EXPECT_EQ(result.status, 2);

@@ -87,8 +87,7 @@ using Rows = std::vector<Row>;
 // Options of Deltabloom's policy that may change at run time; others follow
 // below.
 const Rows kChangeable = {
-    {"layout", "classic,local,compact,auto"},
-    {"allocation", "uniform,levels"},
+    {"layout", "classic,local,compact,compact"},
     {"max_build_bytes", "0,3000"},
     {"max_filter_bytes", "unlimited,unlimited,300,40"},
     {"payload_check", "false,true"},
@@ -97,12 +96,17 @@ const Rows kChangeable = {
 };
 const Rows kFixed = {
     {"compatibility", "builtin,own"},
-    {"statistics", "true,true;weights_by_use=false,false;weights_by_use=false"},
+    {"statistics", "true,false"},
     {"key_transform",
      "none,none,none,none,ascii_lowercase@1,trim_trailing_spaces@1"},
 };
-const Rows kBits = {{"bits_per_key", "10,10,10,4.5,16,24.7,0.3"}};
-const Rows kRate = {{"false_positive_rate", "0.01,0.0001,0.3"}};
+// Both are set at once, as they may conflict with what was there.
+const Rows kBits = {
+    {"bits_per_key",
+     "10;upper_bits_per_key=unset,10;upper_bits_per_key=10,"
+     "4.5;upper_bits_per_key=unset,16;upper_bits_per_key=30,"
+     "24.7;upper_bits_per_key=unset,0.3;upper_bits_per_key=unset,"
+     "0;upper_bits_per_key=12"}};
 constexpr Row kForeignPolicy = {
     "id",
     "bloomfilter:10:false,bloomfilter:6.5:false,ribbonfilter:10,"
@@ -198,7 +202,7 @@ std::string DrawPolicy(MixedNumbers* numbers, uint32_t slot) {
   }
   std::string text = "id=deltabloom;" + Draw(numbers, kChangeable);
   text += Draw(numbers, kFixed);
-  return text + Draw(numbers, numbers->Below(2) == 0 ? kBits : kRate);
+  return text + Draw(numbers, kBits);
 }
 
 std::shared_ptr<RocksDBRanges> AddRanges(MixedNumbers* numbers, bool folded,
@@ -306,7 +310,6 @@ Database::Database(std::string at, bool with_transactions, uint64_t seed,
          text);
   options.create_if_missing = options.create_missing_column_families = true;
   options.statistics = rocksdb::CreateDBStatistics();
-  options.listeners.push_back(NewRocksDBFilterListener());
   if (env != nullptr) options.env = env;
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
     DrawFamily(&numbers_, slot, sabotage, &families[slot], &description);

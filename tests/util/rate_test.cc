@@ -210,8 +210,6 @@ TEST(Sizing, OfLayouts) {
   EXPECT_EQ(RateForBitsPerKey(Layout::kCompact, 1000, 100000),
             std::ldexp(1, -32));
   EXPECT_EQ(BitsPerKeyForRate(Layout::kClassic, 1e-4, 10000000), HUGE_VAL);
-  EXPECT_EQ(RateForBitsPerKey(Layout::kAuto, 10, 100000),
-            RateForBitsPerKey(Layout::kCompact, 10, 100000));
   EXPECT_TRUE(std::isnan(RateForBitsPerKey(static_cast<Layout>(9), 10, 1)));
   EXPECT_TRUE(std::isnan(BitsPerKeyForRate(static_cast<Layout>(9), .1, 1)));
 }

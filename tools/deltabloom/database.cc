@@ -172,8 +172,7 @@ Database ReadDatabase(const std::string& path, Console* console) {
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
   for (const FamilyOptions& family : database.options.families) {
     if (!family.BlockBased() || !family.NamesPolicy()) continue;
-    database.verdicts[family.name] =
-        JudgePolicy(family, database.options.has_listener);
+    database.verdicts[family.name] = JudgePolicy(family);
   }
 #endif
   // A table that was listed before the MANIFEST is read, and is not in it, is

@@ -124,10 +124,9 @@ constexpr char kToDoWithoutPolicy[] =
     "--try_load_options put or compact without the plugin under LD_PRELOAD, or "
     "programs with RocksDB linked into them. Then open the database in a "
     "program that sets the policy; or, while no program has it open, write "
-    "filter_policy=deltabloom:10:auto into the newest OPTIONS file, in its "
-    "[TableOptions/BlockBasedTable], and listeners=deltabloom into its "
-    "[DBOptions] for allocation=levels. filter_policy=deltabloom:0 says that "
-    "no filters are wanted";
+    "filter_policy=deltabloom:10 into the newest OPTIONS file, in its "
+    "[TableOptions/BlockBasedTable]. filter_policy=deltabloom:0 says that no "
+    "filters are wanted";
 
 // "2026-11-21 22:07:27 UTC"; "an unknown time" for 0.
 std::string TimeText(uint64_t seconds) {
@@ -251,13 +250,12 @@ class Doctor {
     PolicyVerdict verdict;  // of a build without RocksDB
     const auto found = database_->verdicts.find(family.name);
     if (found != database_->verdicts.end()) verdict = found->second;
-    filter_memory_ = std::min(filter_memory_, verdict.filter_memory);
     if (verdict.unknown) {
       Add(Severity::kUnknown, "unknown_policy",
           who + "no policy known here has the name " + family.policy +
               "; RocksDB silently treats an unknown policy as no filters",
           "check the name: Deltabloom's policy is deltabloom, as in "
-          "deltabloom:10:auto");
+          "deltabloom:10");
     } else if (verdict.unknown_transform) {
       Add(Severity::kUnknown, "unknown_key_transform",
           names_policy +
@@ -275,13 +273,6 @@ class Doctor {
       without_filters_.insert(family.name);
       Add(Severity::kNote, "no_filter_by_choice",
           names_policy + " builds no filters: less than 0.5 bits per key");
-    } else if (family.AllocatesByLevels() && !database_->options.has_listener) {
-      Add(Severity::kProblem, "levels_without_listener",
-          who +
-              "allocation=levels without its listener, so that all tables "
-              "get the same bits per key",
-          "add listeners=deltabloom to [DBOptions], or call "
-          "AddRocksDBFilters()");
     }
   }
 
@@ -296,10 +287,8 @@ class Doctor {
     std::map<std::pair<std::string, bool>, std::string> levels;
     std::map<std::string, UnusedFilters> unused;
     std::map<std::string, TableGroup> weak;
-    TableGroup all;
     std::map<std::string, TableGroup> families;
     for (const auto& [key, group] : database_->groups) {
-      all.Add(group);
       families[key.family].Add(group);
       if (!key.filter.empty()) {
         if (key.used == false) unused[key.family].Add(key, group);
@@ -318,24 +307,12 @@ class Doctor {
                          std::to_string(key.level);
       }
     }
-    FiltersExceedMemory(all);
     FiltersExceedData(families);
     for (const auto& [which, group] : without) {
       WithoutFilter(which.first, group, levels[which], which.second);
     }
     for (const auto& [name, filters] : unused) NotQueried(name, filters);
     MatchMostKeys(weak);
-  }
-
-  void FiltersExceedMemory(const TableGroup& all) {
-    if (all.filter_bytes > filter_memory_) {
-      Add(Severity::kNote, "filters_exceed_memory",
-          database_->path + ": all filters have " +
-              std::to_string(all.filter_bytes) + " bytes, filter_memory is " +
-              std::to_string(filter_memory_),
-          "compactions reduce them; if the LOG says that it cannot be kept, "
-          "set more");
-    }
   }
 
   void FiltersExceedData(const std::map<std::string, TableGroup>& families) {
@@ -421,14 +398,15 @@ class Doctor {
         cache.share * filter_bytes / (filter_bytes + index_bytes);
     const double bits_per_key =
         8 * filter_memory / static_cast<double>(filters.keys());
-    // The default of min_bits_per_key.
+    // With fewer bits most blocks are read in spite of a filter.
     constexpr double kLeastBits = 4;
     if (bits_per_key >= kLeastBits) {
-      to_do +=
-          "; Deltabloom's policy with allocation=levels and filter_memory=" +
-          std::to_string(static_cast<uint64_t>(filter_memory)) + ", " +
-          Format("%.1f", bits_per_key) +
-          " bits per key, which the cache can hold beside the indexes";
+      to_do += "; filters of " + Format("%.1f", bits_per_key) +
+               " bits per key, which the cache can hold beside the indexes: "
+               "deltabloom estimate " +
+               database_->path + " --filter-memory " +
+               std::to_string(static_cast<uint64_t>(filter_memory)) +
+               " prints the bits_per_key to set";
     }
     Add(Severity::kNote, "filter_loads_exceed_reads",
         FamilyText(name) + ": filters of " + Size(filters.filter_bytes()) +
@@ -478,7 +456,6 @@ class Doctor {
   }
 
   const DatabaseReport* database_ = nullptr;
-  uint64_t filter_memory_ = UINT64_MAX;    // the smallest of its policies
   std::set<std::string> without_filters_;  // families whose policy builds none
   std::vector<Finding> findings_;
 };

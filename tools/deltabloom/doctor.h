@@ -1,7 +1,6 @@
 // Finds out through RocksDB what deltabloom doctor needs to know.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,16 +24,15 @@ struct ProcessReport {
 struct PolicyVerdict {
   std::string problem;  // why filters are missing or useless; empty: none
   std::string to_do;
-  bool unknown = false;                 // no policy of this name is known here
-  bool unknown_transform = false;       // nor is its key transform
-  bool builds_filters = true;           // false: none by choice (deltabloom:0)
-  uint64_t filter_memory = UINT64_MAX;  // in bytes, if it is set
+  bool unknown = false;            // no policy of this name is known here
+  bool unknown_transform = false;  // nor is its key transform
+  bool builds_filters = true;      // false: none by choice (deltabloom:0)
   // Reads filters as the policy does; null if it cannot be made here.
   std::shared_ptr<const PolicyReader> reader;
 };
 
 // Both exist in builds with RocksDB only.
 void ReadRocksDB(ProcessReport* report);
-PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener);
+PolicyVerdict JudgePolicy(const FamilyOptions& family);
 
 }  // namespace deltabloom::tools

@@ -108,7 +108,7 @@ void ReadRocksDB(ProcessReport* report) {
       report);
 }
 
-PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
+PolicyVerdict JudgePolicy(const FamilyOptions& family) {
   PolicyVerdict verdict;
   std::string ignored;
   if (!RegisterRocksDB(&ignored)) return verdict;  // reported for the process
@@ -132,13 +132,11 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
   }
   internal::PolicyOptions parsed;
   internal::ParsePolicyOptions(family.policy, &parsed);
-  if (parsed.filter_memory != 0) verdict.filter_memory = parsed.filter_memory;
   verdict.unknown_transform = parsed.TransformIsUnknown();
   if (verdict.unknown_transform) return verdict;
-  rocksdb::DBOptions db;
-  if (has_listener) db.listeners.push_back(NewRocksDBFilterListener(&ignored));
   if (status.ok() && policy != nullptr) {
-    status = policy->ValidateOptions(db, rocksdb::ColumnFamilyOptions());
+    status = policy->ValidateOptions(rocksdb::DBOptions(),
+                                     rocksdb::ColumnFamilyOptions());
   }
   verdict.to_do =
       "correct filter_policy where the program sets it (docs/guide.md lists "

@@ -6,28 +6,26 @@
 #include <cerrno>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <ios>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "deltabloom/filter.h"
-#include "deltabloom/sizing.h"
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/estimate_model.h"
 #include "tools/program/console.h"
 #include "tools/program/program.h"
-#include "util/rates/layout_rates.h"
-#include "util/rates/rates.h"
+#include "util/json.h"
+#include "util/layouts/layout.h"
 #include "util/version.h"
 
 namespace deltabloom::tools {
@@ -67,6 +65,11 @@ std::string BitsByLevel(const std::vector<TreeLevel>& tree,
     if (!text.empty()) text += ' ';
     text += bits < 0.05 ? "-" : Format("%.1f", bits);
   };
+  const auto differs = [&](const LevelFilters& level) {
+    return level.bits_per_key != estimate.levels.front().bits_per_key;
+  };
+  const bool uniform =
+      std::none_of(estimate.levels.begin(), estimate.levels.end(), differs);
   double keys = 0;
   double bits = 0;
   for (size_t i = 0; i < tree.size(); ++i) {
@@ -77,7 +80,7 @@ std::string BitsByLevel(const std::vector<TreeLevel>& tree,
     if (more) continue;
     add(bits / keys);
     keys = bits = 0;
-    if (estimate.allocation == "uniform") break;
+    if (uniform) break;
   }
   return text;
 }
@@ -105,79 +108,63 @@ void ShowFilters(const std::vector<TreeLevel>& tree,
                  const std::vector<FilterEstimate>& estimates,
                  Console* console) {
   std::vector<Cells> rows = {
-      {"filter", "allocation", "bits per key", "memory", "reads of", "reads of",
-       "fewer wasted", "building", ""},
+      {"filter", "bits_per_key", "bits per key", "memory", "reads of",
+       "reads of", "fewer than", "building", ""},
       {"", "", "by level", "of filters", "absent key", "present key",
-       "than bloom", "a filter", ""}};
-  const double baseline = estimates.front().wasted_reads;
+       "rocksdb-bloom", "a filter", ""}};
+  const double baseline = estimates.front().absent_reads;
   for (const FilterEstimate& estimate : estimates) {
-    rows.push_back({estimate.filter, estimate.allocation,
+    rows.push_back({estimate.filter, Format("%g", estimate.bits_per_key),
                     BitsByLevel(tree, estimate), Bytes(estimate.bytes),
                     Short(estimate.absent_reads),
                     Format("%.4f", estimate.present_reads),
-                    estimate.wasted_reads > 0
-                        ? Short(baseline / estimate.wasted_reads) + " x"
+                    estimate.absent_reads > 0
+                        ? Short(baseline / estimate.absent_reads) + " x"
                         : "-",
                     Bytes(estimate.build_bytes), estimate.remark});
   }
-  console->Table(rows, 3);
-}
-
-// Prints the bytes as filter_memory reads them: "1GiB".
-std::string Amount(double bytes) {
-  size_t unit = 0;
-  for (; unit < 4 && std::fmod(bytes, 1024) == 0; ++unit) bytes /= 1024;
-  constexpr const char* kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
-  return Format("%.0f", std::floor(bytes)) + kUnits[unit];
+  console->Table(rows, 1);
 }
 
 }  // namespace
 
-std::string Advice(const Budget& budget,
-                   const std::vector<FilterEstimate>& estimates) {
-  // The row with the fewest reads or, for a budget of reads, the least memory.
-  // Rows within 1 % are equal, as the rates are known no better; of these the
-  // last one is taken, which is layout auto.
-  constexpr double kEqual = 1.01;
-  const auto cost = [](const FilterEstimate& estimate) {
-    return estimate.wasted_reads * estimate.bytes;
-  };
-  double least = cost(estimates.front());
-  for (const FilterEstimate& estimate : estimates) {
-    least = std::min(least, cost(estimate));
+void RejectTotal(double bytes, double least) {
+  throw std::runtime_error("--filter-memory " + Bytes(bytes) +
+                           " is too little: with the least bits_per_key, " +
+                           internal::NumberText(internal::kMinBitsPerKey) +
+                           ", the filters take " + Bytes(least));
+}
+
+std::string PolicyLine(const std::vector<FilterEstimate>& estimates) {
+  const FilterEstimate& last = estimates.back();
+  if (!(last.bytes > 0)) return "There is no filter in so few bytes";
+  return "The last row is filter_policy=" +
+         PolicyText(last.policy_pattern, last.bits_per_key);
+}
+
+Json ToJson(const std::vector<TreeLevel>& tree) {
+  Json json = Json::array();
+  for (const TreeLevel& level : tree) {
+    json.push_back({{"name", level.name},
+                    {"runs", level.runs},
+                    {"tables", level.tables},
+                    {"keys", level.keys},
+                    {"bottommost", level.bottommost}});
   }
-  const FilterEstimate& best = *std::find_if(
-      estimates.rbegin(), estimates.rend(),
-      [&](const FilterEstimate& one) { return cost(one) <= kEqual * least; });
-  if (best.filter.compare(0, 7, "rocksdb") == 0 || !(best.bytes > 0)) return {};
-  const bool levels = best.allocation == "levels";
-  // Levels that need no filter leave a part of the memory, whatever is asked.
-  std::string options =
-      levels && budget.bytes > 0 && budget.hits > 0
-          ? "filter_memory=" + Amount(budget.bytes)
-          : "bits_per_key=" + Format("%.3g", best.asked_bits_per_key);
-  options += ";layout=" + best.filter;
-  std::string line;
-  if (levels) {
-    options += ";allocation=levels";
-    if (budget.min_bits_per_key != Budget().min_bits_per_key) {
-      options += ";min_bits_per_key=" + Format("%g", budget.min_bits_per_key);
-    }
-    line = ", and the listener that goes with it (docs/levels.md)";
-  }
-  return "Most for the memory: filter_policy={id=deltabloom;" + options + "}" +
-         line;
+  return json;
 }
 
 Json ToJson(const FilterEstimate& estimate) {
-  Json json = {{"filter", estimate.filter},
-               {"allocation", TextOrNull(estimate.allocation)},
-               {"bytes", estimate.bytes},
-               {"bits_per_key", estimate.BitsPerKey()},
+  Json json = {{"filter", estimate.filter}};
+  if (estimate.bits_per_key > 0) {
+    json["policy"] =
+        TextOrNull(PolicyText(estimate.policy_pattern, estimate.bits_per_key));
+    json["bits_per_key"] = estimate.bits_per_key;
+  }
+  json.update({{"bytes", estimate.bytes},
                {"absent_reads", estimate.absent_reads},
                {"present_reads", estimate.present_reads},
-               {"wasted_reads", estimate.wasted_reads},
-               {"build_bytes", estimate.build_bytes}};
+               {"build_bytes", estimate.build_bytes}});
   if (!estimate.remark.empty()) json["remark"] = estimate.remark;
   json["levels"] = Json::array();
   for (const LevelFilters& level : estimate.levels) {
@@ -197,64 +184,60 @@ Json ToJson(const TreeOptions& options, const std::vector<TreeLevel>& tree,
   Json json = {{"keys", options.keys},
                {"entry_bytes", options.entry_bytes},
                {"size_ratio", options.size_ratio},
-               {"levels", Json::array()},
+               {"levels", ToJson(tree)},
                {"filters", Json::array()}};
-  for (const TreeLevel& level : tree) {
-    json["levels"].push_back({{"name", level.name},
-                              {"runs", level.runs},
-                              {"tables", level.tables},
-                              {"keys", level.keys}});
-  }
   for (const FilterEstimate& estimate : estimates) {
     json["filters"].push_back(ToJson(estimate));
   }
   return json;
 }
 
-// Rates by bits per key for filters of some numbers of keys; for the page,
-// which takes logarithms.
-Json Curve(const std::vector<double>& bits, const std::vector<double>& keys,
-           const std::function<double(double bits, double keys)>& rate) {
-  Json curve = {{"keys", keys}, {"rates", Json::array()}};
-  for (const double n : keys) {
-    Json& rates = curve["rates"].emplace_back(Json::array());
+// The bits and the rates of each filter, for tables of the last level and of
+// others, by bits_per_key and by the keys of a table, for the page. It takes
+// logarithms in between.
+Json PageFilters(const std::vector<double>& bits,
+                 const std::vector<double>& keys) {
+  // All pages use these colours: db_bench_ext/common/colours.py.
+  const std::map<std::string, std::string> colours = {
+      {"rocksdb-bloom", "#4c72b0"},
+      {"rocksdb-ribbon", "#8172b3"},
+      {"classic", "#dd8452"},
+      {"local", "#c44e52"},
+      {"compact", "#55a868"}};
+  Json filters = Json::array();
+  for (size_t k = 0; k < keys.size(); ++k) {
+    const std::vector<TreeLevel> tables = {
+        {"upper", keys[k]}, {"last", keys[k], 1, 1, false, true}};
     for (const double b : bits) {
-      rates.push_back(std::stod(Format("%.6g", std::max(1e-15, rate(b, n)))));
+      const std::vector<FilterEstimate> estimates =
+          EstimateFilters(tables, {b});
+      for (size_t i = 0; i < estimates.size(); ++i) {
+        const FilterEstimate& one = estimates[i];
+        if (filters.size() == i) {
+          const std::string layout = one.filter.substr(0, one.filter.find(','));
+          filters.push_back({{"filter", one.filter},
+                             {"policy", one.policy_pattern},
+                             {"colour", colours.at(layout)}});
+        }
+        for (size_t level = 0; level < tables.size(); ++level) {
+          Json& part = filters[i][tables[level].name];
+          if (k == 0) part["bits"].push_back(one.levels[level].bits_per_key);
+          part["rates"][k].push_back(std::stod(
+              Format("%.5g", std::max(1e-15, one.levels[level].rate))));
+        }
+      }
     }
   }
-  return curve;
+  return filters;
 }
 
 Json PageData(const TreeOptions& tree, double bits_per_key) {
   std::vector<double> bits;
-  for (double b = 0.5; b <= 100; b += b < 32 ? 0.125 : 1) bits.push_back(b);
-  const std::vector<double> one = {1e5};  // only classic depends on it by much
-  Json data = {{"bits", bits}};
-  data["curves"] = {
-      {"rocksdb-bloom",
-       Curve(bits, one,
-             [](double b, double) { return internal::RocksDBBloomRate(b); })},
-      {"rocksdb-ribbon",
-       Curve(bits, one,
-             [](double b, double) { return internal::RocksDBRibbonRate(b); })},
-      {"classic",
-       Curve(bits, {100, 1e3, 1e4, 3e4, 1e5, 3e5, 1e6, 1e7, 1e8, 1e9},
-             [](double b, double n) {
-               return RateForBitsPerKey(Layout::kClassic, b,
-                                        static_cast<uint64_t>(n));
-             })}};
-  for (const Layout layout :
-       {Layout::kLocal, Layout::kCompact, Layout::kAuto}) {
-    data["curves"][LayoutName(layout)] =
-        Curve(bits, one, [layout](double b, double) {
-          return internal::CurveOf(layout).curve.At(b).rate;
-        });
-  }
-  data["rows"] = Json::array();
-  for (const FilterEstimate& row : EstimateFilters({}, {10, 0, 0})) {
-    data["rows"].push_back(
-        {{"filter", row.filter}, {"allocation", row.allocation}});
-  }
+  for (double b = 0.5; b <= 100; b += b < 32 ? 0.25 : 4) bits.push_back(b);
+  const std::vector<double> keys = {100, 1e3, 1e4, 3e4, 1e5,
+                                    3e5, 1e6, 1e7, 1e8, 1e9};
+  Json data = {
+      {"bits", bits}, {"keys", keys}, {"filters", PageFilters(bits, keys)}};
   data["tree"] = {{"write_buffer", tree.write_buffer_bytes},
                   {"level_base", tree.level_base_bytes},
                   {"table", tree.table_bytes},
@@ -262,13 +245,8 @@ Json PageData(const TreeOptions& tree, double bits_per_key) {
                   {"levels", tree.levels}};
   data["start"] = {{"keys", tree.keys > 0 ? tree.keys : 1e9},
                    {"entry", tree.entry_bytes},
-                   {"bits", bits_per_key},
+                   {"bits", std::clamp(bits_per_key, 0.5, 100.0)},
                    {"ratio", tree.size_ratio}};
-  // All pages use these colours: db_bench_ext/common/colours.py.
-  data["colours"] = {
-      {"rocksdb-bloom", "#4c72b0"}, {"rocksdb-ribbon", "#8172b3"},
-      {"classic", "#dd8452"},       {"local", "#c44e52"},
-      {"compact", "#55a868"},       {"auto", "#2f7f73"}};
   return data;
 }
 
@@ -353,26 +331,22 @@ ExitCode RunEstimate(const EstimateOptions& options, Console* console) {
     budget.bits_per_key = 10;
   }
   const std::vector<FilterEstimate> estimates = EstimateFilters(tree, budget);
+  const FilterEstimate& last = estimates.back();
+  if (budget.bytes > 0 && last.bytes == 0) {
+    RejectTotal(budget.bytes,
+                EstimateFilters(tree, {internal::kMinBitsPerKey}).back().bytes);
+  }
   if (!options.page.empty()) {
-    // A budget of memory or reads is that of auto with allocation=levels, with
-    // which the page begins.
-    const double bits =
-        budget.bits_per_key > 0
-            ? budget.bits_per_key
-            : std::clamp(estimates.back().BitsPerKey(), 0.5, 100.0);
-    const ExitCode written =
-        WritePage(options.page, options.tree, bits, Json::object(), console);
+    const ExitCode written = WritePage(
+        options.page, options.tree, last.bits_per_key, Json::object(), console);
     if (written != kSuccess || options.tree.keys == 0) return written;
   }
   console->AddAll(ToJson(options.tree, tree, estimates));
   ShowTree(options.tree, tree, console);
   console->Line("");
   ShowFilters(tree, estimates, console);
-  const std::string advice = Advice(budget, estimates);
-  if (!advice.empty()) {
-    console->Line("");
-    console->Line(advice);
-  }
+  console->Line("");
+  console->Line(PolicyLine(estimates));
   return kSuccess;
 }
 
@@ -409,27 +383,19 @@ void AddBudgetOptions(CLI::App* app, Budget* budget) {
   constexpr double kLeastWastedReads = 1e-9;
   auto* const bits =
       AddAmount(app, "--bits-per-key", &budget->bits_per_key, 0.5, 100,
-                "Size of the filters, on average [10; with DIR, that of the "
-                "filters that are there]");
+                "bits_per_key of the policy [10; with DIR, what the bytes of "
+                "the filters that are there make]");
   auto* const memory =
-      AddAmount(app, "--memory", &budget->bytes, 1, 1e18,
-                "Size of all filters together, in bytes, instead");
+      AddAmount(app, "--filter-memory", &budget->bytes, 1, 1e18,
+                "Size of all filters together, in bytes, instead: prints the "
+                "bits_per_key that fits");
   auto* const rate = AddAmount(
       app, "--rate", &budget->absent_reads, kLeastWastedReads, 1000,
-      "False positives per lookup, all runs together, instead: the least "
-      "memory for them");
+      "False positives per lookup, all runs together, instead: prints the "
+      "least bits_per_key for them");
   memory->excludes(bits);
   rate->excludes(bits);
   rate->excludes(memory);
-  auto* const hits =
-      AddAmount(app, "--hits", &budget->hits, 0, 1,
-                "Part of the lookups that find their key, by which "
-                "allocation=levels weights the levels [0]")
-          ->type_name("PART");
-  AddAmount(app, "--min-bits-per-key", &budget->min_bits_per_key, 0.5, 100,
-            "With --hits: least bits per key of a level [4]")
-      ->needs(hits);
-  hits->excludes(rate);
 }
 
 void AddPageOption(CLI::App* app, std::string* page) {
@@ -437,7 +403,6 @@ void AddPageOption(CLI::App* app, std::string* page) {
                   "Write a page to FILE that computes the same, with sliders "
                   "that begin at the other options; it needs no other file")
       ->type_name("FILE")
-      ->excludes(app->get_option("--hits"))
       ->check([](const std::string& file) {
         const bool named = !file.empty() && file != "-";
         return std::string(
@@ -448,7 +413,7 @@ void AddPageOption(CLI::App* app, std::string* page) {
 // Throws unless there is a tree, or a page that can begin without one.
 void RequireTree(const CLI::App& app) {
   if (app.count("--keys") > 0 || app.count("DIR") > 0) return;
-  for (const char* name : {"--memory", "--rate", "--hits"}) {
+  for (const char* name : {"--filter-memory", "--rate"}) {
     if (app.count(name) > 0) throw CLI::RequiresError(name, "--keys or DIR");
   }
   if (app.count("--html") == 0) {
@@ -479,7 +444,10 @@ Command EstimateCommand() {
 Computes what filters cost and save in a RocksDB database: bits per key of each
 level, memory, data blocks read per lookup, and temporary memory for building
 the largest filter. It does so for RocksDB's Bloom and Ribbon filters and for
-Deltabloom's layouts with uniform bits and with allocation=levels.
+Deltabloom's layouts. The last row, compact, is the default: tables of the last
+level have bits_per_key, others more (docs/guide.md). In the other rows all
+tables have the same bits per key. RocksDB's Ribbon filter is set so that it
+stores bits_per_key.
 
 Without DIR it does so for a future database with leveled compaction. The tree
 is full: the last level, each one above it smaller by the size ratio, and some
@@ -489,20 +457,24 @@ With DIR it does so for a database that is there. It reads the OPTIONS file, the
 MANIFEST, and of each table its properties and the end of its filter; nothing is
 written, and the database may be open. For each column family it shows its
 levels with their filters; what lookups read now; what other filters would let
-them read with the bytes of now, or those of --bits-per-key or --memory, and
-which bytes would be enough for the reads of now, or those of --rate; and how to
-get there, with the CPU time and the bytes to write. Without filters there now,
-10 bits per key are compared. A table of level 0 is a sorted run, and so is each
-other level; lookups are taken to be spread as the keys are, and a table is
-asked as far as its keys reach. --memory is that of all column families.
+them read with the bytes of now, or those of --bits-per-key or --filter-memory,
+and which bytes and bits_per_key would be enough for the reads of now, or those
+of --rate; and how to get there, with the CPU time and the bytes to write.
+Without filters there now, 10 bits per key are compared. A table of level 0 is a
+sorted run, and so is each other level; lookups are taken to be spread as the
+keys are, and a table is asked as far as its keys reach. The tables of the
+lowest level count as those of the last one, unless it is level 0; under FIFO
+compaction all tables do.
 
-allocation=levels has the bits that are best for the runs as they are. Idle
-trees that RocksDB grew have 1.07 to 1.14 times its false positives on average
-(docs/levels.md). filter_memory, of which a little stays free, is that of all
-column families, which get the same bits per key. The filters of deltabloom
-refilter are layout compact in the bytes of each old filter; refilter --dry-run
-computes them exactly. CPU seconds are those of an AMD EPYC (Zen 4), from
-docs/measurements.md ("Rewriting tables").
+--filter-memory with DIR is the total of all column families. It prints the
+bits_per_key with which the filters of all tables that are there take at most as
+much, once compactions have rewritten them, for the layout of the policy that is
+set, and how to set it. Partitioned filters take some per cent more. The total
+is not kept when the database grows: run it again.
+
+The filters of deltabloom refilter are layout compact in the bytes of each old
+filter; refilter --dry-run computes them exactly. CPU seconds are those of an
+AMD EPYC (Zen 4), from docs/measurements.md ("Rewriting tables").
 
 If the LOG, or else the newest LOG.old, has statistics (the options statistics
 and stats_dump_period_sec), it shows the share of lookups that found nothing, of
@@ -518,33 +490,41 @@ Bloom, and within 10 % for Ribbon with a thousand to a million keys per filter.
 
 Reads of an absent key are its false positives, over all runs; of a present key,
 its own block and the false positives of newer runs. Index and filter blocks are
-taken to be in memory. Wasted reads are the false positives per lookup, where
-the part --hits of the lookups find their key. Levels that these lookups do not
-need get fewer bits, so that memory may be less.
+taken to be in memory.
 
-With DIR the document of --json has "database", "statistics" (null without) and
-"column_families". A column family has "levels", from the newest run on; "now",
-"filters" and "refilter", with the fields of filters without DIR, whose "levels"
-are those of the tree; "same_reads", by filter and allocation the bytes for the
-reads of now; and "rewrite", with CPU seconds and bytes to write by compaction
-and by refilter. Unknown values are null.)";
+The document of --json without DIR has the tree, whose "levels" go from the
+newest run on, and "filters": for each row its "filter", the text of its
+"policy" (null for RocksDB's), "bits_per_key", "bytes", "absent_reads",
+"present_reads", "build_bytes", and for each of the "levels" "bits_per_key",
+"layout" (which may differ for few keys), "false_positive_rate" and "bytes".
+
+With DIR it has "database", "statistics" (null without), "filter_memory" (null
+without the option: its "bytes", and the "bits_per_key", "upper_bits_per_key",
+"layout" and "filter_bytes" that it makes) and "column_families". A column
+family has "levels" as they are; "tree", its sorted runs; "now", "filters" and
+"refilter", with the fields of filters without DIR; "same_reads", the filters
+for the reads of now or those of --rate; and "rewrite", with CPU seconds and
+bytes to write by compaction and by refilter. Unknown values are null.)";
   command.manual.examples = {
       {"deltabloom estimate /var/lib/db",
        "what other filters would save in this database"},
+      {"deltabloom estimate /var/lib/db --filter-memory 2GiB",
+       "the bits_per_key with which its filters take 2 GiB"},
       {"deltabloom estimate /var/lib/db --html filters.html",
        "a page that begins at this database"},
       {"deltabloom estimate --keys 1G", "10 bits per key"},
-      {"deltabloom estimate --keys 500M --entry-size 1000 --memory 500MiB",
-       "the best use of a given memory"},
+      {"deltabloom estimate --keys 500M --entry-size 1000 --filter-memory "
+       "500MiB",
+       "the bits_per_key that fits, and its reads"},
       {"deltabloom estimate --keys 10G --rate 0.01",
-       "the memory for one wasted read in a hundred lookups"},
-      {"deltabloom estimate --keys 1G --hits 0.99",
-       "where 99 % of the lookups find their key"},
+       "the bits_per_key for one wasted read in a hundred lookups"},
       {"deltabloom estimate --html filters.html",
        "a page to try other numbers in"}};
   command.manual.success = "the estimate was printed";
   command.manual.failure = "the page could not be written";
-  command.manual.undecided = "the database, or a part of it, could not be read";
+  command.manual.undecided =
+      "the database, or a part of it, could not be read, or --filter-memory is "
+      "too little";
   return command;
 }
 

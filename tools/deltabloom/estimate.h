@@ -17,16 +17,18 @@ std::string Bytes(double bytes);
 // Prints the number with a comma for each thousand.
 std::string Count(double number);
 
-// "16.9 13.1 9.6": of uniform bits one number; of the tables of level 0 their
-// average.
+// "12.5 12.5 10.0": if all levels have the same bits, one number; of the tables
+// of level 0 their average.
 std::string BitsByLevel(const std::vector<TreeLevel>& tree,
                         const FilterEstimate& estimate);
 
-// The filter policy with the fewest reads for the memory, or with the least
-// memory for the reads, as a line; empty if that is RocksDB's.
-std::string Advice(const Budget& budget,
-                   const std::vector<FilterEstimate>& estimates);
+// The filter policy of the last row, as a line.
+std::string PolicyLine(const std::vector<FilterEstimate>& estimates);
 
+// Throws the error that filters cannot be made from so few bytes.
+[[noreturn]] void RejectTotal(double bytes, double least);
+
+Json ToJson(const std::vector<TreeLevel>& tree);
 Json ToJson(const FilterEstimate& estimate);
 
 // Writes the page with sliders to the file. `bits_per_key`: where it begins.

@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "deltabloom/filter.h"
+#include "engines/rocksdb/base/filter_total.h"
+#include "engines/rocksdb/base/options.h"
 #include "tools/deltabloom/database.h"
 #include "tools/deltabloom/estimate.h"
 #include "tools/deltabloom/estimate_model.h"
@@ -17,6 +20,8 @@
 #include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/reads.h"
 #include "tools/program/console.h"
+#include "util/json.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -68,6 +73,7 @@ struct Family {
   std::string name;
   const FamilyOptions* options = nullptr;  // null: not known
   std::map<int, Level> levels;
+  std::vector<internal::TableKeys> tables;
   double keys = 0;
   double bytes = 0;
   double range_filter_bytes = 0;
@@ -80,11 +86,21 @@ struct Family {
   Rewrite by_refilter;  // of the tables that get better filters
 
   // The estimates for other filters.
-  std::vector<FilterEstimate> filters;     // in the bytes of the budget
+  std::vector<FilterEstimate> filters;     // within the budget
   std::vector<FilterEstimate> same_reads;  // in the same order; or empty
   double reads = 0;                        // same_reads have at most these
 
   double FilterBytes() const { return refiltered.bytes; }
+  bool IsFifo() const { return options != nullptr && options->is_fifo; }
+  bool HasDeltabloom() const {
+    return options != nullptr && options->NamesDeltabloom();
+  }
+};
+
+// The bits_per_key of a total.
+struct Total {
+  internal::PolicyOptions options;
+  double bytes = 0;  // of the filters that they make
 };
 
 // deltabloom refilter replaces a filter that leaves at most this share of its
@@ -118,7 +134,7 @@ std::string KindText(const FilterUse& use) {
   return use.kind + (use.used == false ? " (not used)" : "");
 }
 
-void AddTable(const DatabaseTable& table, Family* family,
+void AddTable(const DatabaseTable& table, bool bottommost, Family* family,
               std::vector<Run>* runs) {
   const auto keys = static_cast<double>(table.filter_keys);
   const auto filter_bytes = static_cast<double>(table.filter_bytes);
@@ -135,6 +151,7 @@ void AddTable(const DatabaseTable& table, Family* family,
   family->bytes += static_cast<double>(table.bytes);
   family->range_filter_bytes += static_cast<double>(table.range_filter_bytes);
   family->all.Add(table);
+  family->tables.push_back({table.entries, bottommost});
   // No filter has keys where there are deletions of ranges only.
   if (keys == 0) return;
 
@@ -143,6 +160,7 @@ void AddTable(const DatabaseTable& table, Family* family,
     run.number = table.level;
     run.level.name = "level " + std::to_string(table.level);
     run.level.is_level0 = table.level == 0;
+    run.level.bottommost = bottommost;
     run.level.runs = 0;
     run.level.tables = 0;
     runs->push_back(run);
@@ -165,7 +183,7 @@ void AddTable(const DatabaseTable& table, Family* family,
 }
 
 // The column families that have tables, with their trees.
-std::vector<Family> FamiliesOf(const Database& database, double hits) {
+std::vector<Family> FamiliesOf(const Database& database) {
   // From the newest run to the oldest: in level 0 newer tables have higher
   // numbers, and so later names.
   std::map<std::string, std::map<int, std::vector<const DatabaseTable*>>> all;
@@ -182,8 +200,10 @@ std::vector<Family> FamiliesOf(const Database& database, double hits) {
     }
     std::vector<Run> runs;
     for (const auto& [number, tables] : levels) {
+      const bool bottommost =
+          family.IsFifo() || (number > 0 && number == levels.rbegin()->first);
       for (const DatabaseTable* table : tables) {
-        AddTable(*table, &family, &runs);
+        AddTable(*table, bottommost, &family, &runs);
       }
     }
     std::vector<LevelFilters> now;
@@ -201,52 +221,80 @@ std::vector<Family> FamiliesOf(const Database& database, double hits) {
       after.push_back(run.after);
     }
     if (known) {
-      family.now = EstimateOf(family.tree, std::move(now), hits);
+      family.now = EstimateOf(family.tree, std::move(now));
       family.now->filter = "now";
     }
-    family.refiltered = EstimateOf(family.tree, std::move(after), hits);
+    family.refiltered = EstimateOf(family.tree, std::move(after));
     family.refiltered.filter = "refilter";
   }
   return families;
 }
 
-void EstimateFamilies(const Budget& asked, std::vector<Family>* families) {
-  double keys = 0;
-  double bytes = 0;
-  for (const Family& family : *families) {
-    keys += family.keys;
-    bytes += family.FilterBytes();
+// Returns the options of the policy that the OPTIONS file names, as far as they
+// can be read; the defaults if it is not Deltabloom's.
+internal::PolicyOptions PolicyOf(const Family& family) {
+  internal::PolicyOptions options;
+  if (family.HasDeltabloom()) {
+    internal::ParsePolicyOptions(family.options->policy, &options);
   }
+  return options;
+}
+
+// Fits the total for the layout of the first policy of Deltabloom.
+Total FitTotal(double bytes, const std::vector<Family>& families) {
+  std::vector<internal::TableKeys> tables;
+  for (const Family& family : families) {
+    tables.insert(tables.end(), family.tables.begin(), family.tables.end());
+  }
+  Total total;
+  const auto found =
+      std::find_if(families.begin(), families.end(),
+                   [](const Family& family) { return family.HasDeltabloom(); });
+  if (found != families.end()) total.options.layout = PolicyOf(*found).layout;
+  const auto bytes_of_filters = [&] {
+    return static_cast<double>(internal::FilterBytesOf(tables, total.options));
+  };
+  if (!internal::FitTotal(tables, static_cast<uint64_t>(bytes),
+                          &total.options)) {
+    total.options.bits_per_key = internal::kMinBitsPerKey;
+    RejectTotal(bytes, bytes_of_filters());
+  }
+  total.bytes = bytes_of_filters();
+  return total;
+}
+
+// Each column family has the part of the total that its filters take.
+void EstimateFamilies(const Budget& asked, const std::optional<Total>& total,
+                      std::vector<Family>* families) {
   for (Family& family : *families) {
     if (!(family.keys > 0)) continue;
-    const double share = family.keys / keys;
-    Budget budget = asked;
-    budget.absent_reads = 0;
-    if (asked.bytes > 0) {
-      budget.bytes = share * asked.bytes;
-    } else if (asked.bits_per_key == 0 && family.FilterBytes() > 0) {
+    Budget budget;
+    if (total.has_value()) {
+      budget.bytes = static_cast<double>(
+          internal::FilterBytesOf(family.tables, total->options));
+    } else if (asked.bits_per_key > 0) {
+      budget.bits_per_key = asked.bits_per_key;
+    } else if (family.FilterBytes() > 0) {
       budget.bytes = family.FilterBytes();
-    } else if (asked.bits_per_key == 0) {
+    } else {
       budget.bits_per_key = 10;
     }
     family.filters = EstimateFilters(family.tree, budget);
-    // All column families have the same bits per key under a total.
-    Budget total = budget;
-    if (asked.bytes == 0 && asked.bits_per_key == 0 && bytes > 0) {
-      total.bytes = share * bytes;
-    } else if (total.bits_per_key > 0) {
-      total.bytes = total.bits_per_key * family.keys / 8;
+    if (total.has_value()) {
+      // Averages over tables are some thousandths of a bit off.
+      const std::vector<FilterEstimate> exact =
+          EstimateFilters(family.tree, {total->options.bits_per_key});
+      const std::string layout = LayoutName(total->options.layout);
+      for (size_t i = 0; i < exact.size(); ++i) {
+        if (exact[i].filter == layout) family.filters[i] = exact[i];
+      }
     }
-    total.bits_per_key = 0;
-    family.filters.push_back(EstimateTotal(family.tree, total));
-    if (asked.hits > 0 || !family.now.has_value()) continue;
-    Budget reads;
-    reads.absent_reads =
-        asked.absent_reads > 0 ? asked.absent_reads : family.now->absent_reads;
-    if (!(reads.absent_reads > 0) || family.now->bytes == 0) continue;
-    family.reads = reads.absent_reads;
-    family.same_reads = EstimateFilters(family.tree, reads);
-    family.same_reads.push_back(EstimateTotal(family.tree, reads));
+    const FilterEstimate now = family.now.value_or(FilterEstimate());
+    family.reads = asked.absent_reads > 0 ? asked.absent_reads
+                   : now.bytes > 0        ? now.absent_reads
+                                          : 0;
+    if (!(family.reads > 0)) continue;
+    family.same_reads = EstimateFilters(family.tree, {0, 0, family.reads});
   }
 }
 
@@ -275,6 +323,16 @@ Json ToJson(const Rewrite& rewrite, const RewriteCost& cost) {
           {"write_bytes", rewrite.bytes}};
 }
 
+Json ToJson(const std::optional<Total>& total, const Budget& asked) {
+  if (!total.has_value()) return {};
+  const internal::PolicyOptions& options = total->options;
+  return {{"bytes", asked.bytes},
+          {"bits_per_key", options.bits_per_key},
+          {"upper_bits_per_key", options.UpperMillibitsPerKey() / 1000.0},
+          {"layout", LayoutName(options.layout)},
+          {"filter_bytes", total->bytes}};
+}
+
 Json ToJson(const Family& family) {
   Json json = {
       {"name", family.name},
@@ -285,7 +343,7 @@ Json ToJson(const Family& family) {
       {"filter_bytes", family.FilterBytes()},
       {"range_filter_bytes", family.range_filter_bytes},
       {"levels", Json::array()},
-      {"tree", Json::array()},
+      {"tree", ToJson(family.tree)},
       {"now", family.now.has_value() ? ToJson(*family.now) : Json()},
       {"filters", Json::array()},
       {"same_reads", Json::array()},
@@ -303,23 +361,11 @@ Json ToJson(const Family& family) {
          {"false_positive_rate", NumberOrNull(level.Rate())},
          {"reads", NumberOrNull(level.reads.Sum())}});
   }
-  for (const TreeLevel& level : family.tree) {
-    json["tree"].push_back({{"name", level.name},
-                            {"runs", level.runs},
-                            {"tables", level.tables},
-                            {"keys", level.keys}});
-  }
   for (const FilterEstimate& estimate : family.filters) {
     json["filters"].push_back(ToJson(estimate));
   }
   for (const FilterEstimate& estimate : family.same_reads) {
-    Json one = {{"filter", estimate.filter},
-                {"allocation", estimate.allocation},
-                {"bytes", estimate.bytes},
-                {"bits_per_key", estimate.BitsPerKey()},
-                {"absent_reads", estimate.absent_reads}};
-    if (!estimate.remark.empty()) one["remark"] = estimate.remark;
-    json["same_reads"].push_back(std::move(one));
+    json["same_reads"].push_back(ToJson(estimate));
   }
   if (family.by_refilter.tables > 0) {
     json["refilter"] = ToJson(family.refiltered);
@@ -383,34 +429,35 @@ void ShowLevels(const Family& family, Console* console) {
   console->Table(rows, 2);
 }
 
-void ShowFilters(const Family& family, bool hits, Console* console) {
+void ShowFilters(const Family& family, Console* console) {
   std::vector<Cells> rows = {
-      {"filter", "allocation", "bits per key", "filter", "reads of",
-       hits ? "wasted" : "fewer", "reads of"},
-      {"", "", "by level", "size", "absent key", hits ? "reads" : "than now",
-       "present key"}};
+      {"filter", "bits_per_key", "bits per key", "filter", "reads of", "fewer",
+       "reads of"},
+      {"", "", "by level", "size", "absent key", "than now", "present key"}};
   const bool by_reads = !family.same_reads.empty();
   if (by_reads) {
-    rows[0].push_back("size for");
-    rows[1].push_back(Short(family.reads) + " reads");
+    const std::string reads = "for " + Short(family.reads) + " reads";
+    rows[0].insert(rows[0].end(), {"bits_per_key", "size"});
+    rows[1].insert(rows[1].end(), {reads, reads});
   }
   for (Cells& row : rows) row.emplace_back();
+  const auto bits_text = [](double bits) {
+    return bits > 0 ? Format("%g", bits) : "-";
+  };
   const auto add = [&](const FilterEstimate& estimate,
                        const FilterEstimate* same) {
     std::string fewer = "-";
-    if (hits) {
-      fewer = Short(estimate.wasted_reads);
-    } else if (family.now.has_value() && estimate.absent_reads > 0) {
+    if (family.now.has_value() && estimate.absent_reads > 0) {
       fewer = Short(family.now->absent_reads / estimate.absent_reads) + " x";
     }
-    rows.push_back({estimate.filter, estimate.allocation,
+    rows.push_back({estimate.filter, bits_text(estimate.bits_per_key),
                     BitsByLevel(family.tree, estimate), Bytes(estimate.bytes),
                     Short(estimate.absent_reads), fewer,
                     Format("%.4f", estimate.present_reads)});
     if (by_reads) {
-      rows.back().push_back(same == nullptr        ? ""
-                            : same->remark.empty() ? Bytes(same->bytes)
-                                                   : "-");
+      const bool reached = same != nullptr && same->remark.empty();
+      rows.back().push_back(reached ? bits_text(same->bits_per_key) : "-");
+      rows.back().push_back(reached ? Bytes(same->bytes) : "-");
     }
     rows.back().push_back(estimate.remark);
   };
@@ -418,21 +465,76 @@ void ShowFilters(const Family& family, bool hits, Console* console) {
   for (size_t i = 0; i < family.filters.size(); ++i) {
     add(family.filters[i], by_reads ? &family.same_reads[i] : nullptr);
   }
-  console->Table(rows, 3);
+  console->Table(rows, 1);
+}
+
+// What the column family is set to now.
+std::string SettingText(const Family& family) {
+  if (family.options == nullptr) return "not known";
+  if (!family.HasDeltabloom()) {
+    return family.options->policy.empty() ? "nullptr" : family.options->policy;
+  }
+  return "bits_per_key=" +
+         internal::NumberText(PolicyOf(family).MillibitsPerKey() / 1000.0);
+}
+
+void ShowTotal(const Total& total, const Budget& asked,
+               const std::vector<Family>& families, Console* console) {
+  const internal::PolicyOptions& options = total.options;
+  const std::string bits = internal::NumberText(options.bits_per_key);
+  const std::string upper =
+      internal::NumberText(options.UpperMillibitsPerKey() / 1000.0);
+  console->Line("");
+  console->Line("filters of all column families within " + Bytes(asked.bytes) +
+                ": bits_per_key=" + bits);
+  console->Line("  with layout " + std::string(LayoutName(options.layout)) +
+                (upper == bits ? "" : ", " + upper + " above the last level") +
+                ", they take " + Bytes(total.bytes) +
+                " once compactions have rewritten all tables");
+  double now = 0;
+  bool has_deltabloom = false;
+  for (const Family& family : families) {
+    now += family.FilterBytes();
+    has_deltabloom = has_deltabloom || family.HasDeltabloom();
+  }
+  console->Line("  now they take " + Bytes(now) + ", and the settings are");
+  for (const Family& family : families) {
+    console->Line("    " + family.name + ": " + SettingText(family));
+  }
+  if (!has_deltabloom) {
+    console->Line("  to set it: filter_policy=" +
+                  PolicyText("deltabloom:BITS", options.bits_per_key) +
+                  " at the next start");
+    return;
+  }
+  const std::string set = "bits_per_key=" + bits + ";upper_bits_per_key=unset";
+  console->Line(
+      "  to set it: only the process that has the database open can, for each "
+      "column family by");
+  console->Line(
+      "    db->SetOptions(family, {{\"block_based_table_factory\", "
+      "\"{filter_policy={" +
+      set + ";}}\"}})");
+  console->Line(
+      "  or, for the next start, by the text of the policy, or in the OPTIONS "
+      "file from which it is opened:");
+  console->Line("    " + set);
 }
 
 void ShowWays(const Database& database, const Family& family,
-              const Budget& budget, Console* console) {
+              Console* console) {
   const auto takes = [](const Rewrite& rewrite, const RewriteCost& cost) {
     return Short(rewrite.Seconds(cost)) + " CPU seconds and " +
            Bytes(rewrite.bytes) + " to write";
   };
-  // filter_memory, the last one, is allocation=levels with another total.
-  const std::string advice =
-      Advice(budget, {family.filters.begin(), family.filters.end() - 1});
-  console->Line(advice.empty()
-                    ? "Most for the memory: a filter of RocksDB's own"
-                    : advice);
+  console->Line(PolicyLine(family.filters));
+  if (!family.same_reads.empty() && family.same_reads.back().remark.empty()) {
+    const FilterEstimate& same = family.same_reads.back();
+    console->Line("For at most " + Short(family.reads) +
+                  " reads of an absent key: filter_policy=" +
+                  PolicyText(same.policy_pattern, same.bits_per_key) +
+                  ", filters of " + Bytes(same.bytes));
+  }
   console->Line(
       "  to get there: set it and restart; compactions then replace the "
       "filters. All at once by CompactRange(): " +
@@ -452,8 +554,7 @@ void ShowWays(const Database& database, const Family& family,
       ". What they save depends on the scans (docs/guide.md)");
 }
 
-void Show(const Database& database, const Family& family, const Budget& budget,
-          Console* console) {
+void Show(const Database& database, const Family& family, Console* console) {
   console->Line("");
   std::string line = "column family " + family.name + ": " +
                      Count(family.keys) + " keys, " + Bytes(family.bytes);
@@ -471,9 +572,9 @@ void Show(const Database& database, const Family& family, const Budget& budget,
                                    "not")));
   if (family.filters.empty()) return;
   console->Line("");
-  ShowFilters(family, budget.hits > 0, console);
+  ShowFilters(family, console);
   console->Line("");
-  ShowWays(database, family, budget, console);
+  ShowWays(database, family, console);
 }
 
 // Returns the trees and filters with which the page begins.
@@ -481,23 +582,16 @@ Json PageFamilies(const std::vector<Family>& families) {
   Json json = Json::array();
   for (const Family& family : families) {
     if (!(family.keys > 0)) continue;
-    Json tree = Json::array();
-    for (const TreeLevel& level : family.tree) {
-      tree.push_back({{"name", level.name},
-                      {"keys", level.keys},
-                      {"runs", level.runs},
-                      {"tables", level.tables}});
-    }
     Json now;
     if (family.now.has_value()) {
       now = {{"reads", family.now->absent_reads}, {"bytes", family.now->bytes}};
     }
-    const double bits = 8 * family.FilterBytes() / family.keys;
+    const double bits = family.filters.back().bits_per_key;
     json.push_back({{"name", Escaped(family.name)},
                     {"keys", family.keys},
                     {"entry", family.bytes / family.keys},
-                    {"bits", bits > 0 ? std::clamp(bits, 0.5, 100.0) : 10},
-                    {"tree", tree},
+                    {"bits", std::clamp(bits, 0.5, 100.0)},
+                    {"tree", ToJson(family.tree)},
                     {"now", now}});
   }
   return json;
@@ -559,8 +653,10 @@ ExitCode EstimateDatabase(const std::string& path, const Budget& budget,
     console->Error("warning: " + problem);
   }
 
-  std::vector<Family> families = FamiliesOf(database, budget.hits);
-  EstimateFamilies(budget, &families);
+  std::vector<Family> families = FamiliesOf(database);
+  std::optional<Total> total;
+  if (budget.bytes > 0) total = FitTotal(budget.bytes, families);
+  EstimateFamilies(budget, total, &families);
   if (!page.empty()) {
     const ExitCode written = WritePage(
         page, {}, 10,
@@ -573,6 +669,7 @@ ExitCode EstimateDatabase(const std::string& path, const Budget& budget,
                             {"rocksdb_version",
                              TextOrNull(database.options.rocksdb_version)}});
   console->Add("statistics", ToJson(statistics));
+  console->Add("filter_memory", ToJson(total, budget));
   console->StartArray("column_families");
   console->Line(path + ": " +
                 (database.options.name.empty()
@@ -580,9 +677,10 @@ ExitCode EstimateDatabase(const std::string& path, const Budget& budget,
                      : database.options.name + ", written by RocksDB " +
                            database.options.rocksdb_version));
   ShowStatistics(statistics, console);
+  if (total.has_value()) ShowTotal(*total, budget, families, console);
   for (const Family& family : families) {
     console->AddElement(ToJson(family));
-    Show(database, family, budget, console);
+    Show(database, family, console);
   }
   return problems.empty() ? kSuccess : kUndecided;
 }

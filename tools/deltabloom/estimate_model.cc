@@ -4,17 +4,15 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "deltabloom/filter.h"
-#include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/base/options.h"
 #include "table/framing.h"
+#include "util/json.h"
 #include "util/layouts/layout.h"
-#include "util/rates/allocation.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"
 
@@ -23,7 +21,7 @@ namespace {
 
 using internal::LayoutRow;
 using internal::Plan;
-using internal::SortedRun;
+using internal::PolicyOptions;
 
 // The most that --levels accepts; RocksDB's default for num_levels is 7.
 constexpr int kMostLevels = 60;
@@ -59,7 +57,6 @@ LevelFilters RocksDBBloom(double keys, double bits) {
   constexpr double kLine = 64;      // bytes of a cache line, one key's bits
   constexpr double kHashBytes = 8;  // of a key, while the filter is built
   LevelFilters filter;
-  if (bits < 0.5) return filter;
   bits = std::max(bits, 1.0);
   const double payload = std::ceil(keys * bits / 8 / kLine) * kLine;
   filter.bytes = payload + kTrailer;
@@ -76,7 +73,6 @@ LevelFilters RocksDBRibbon(double keys, double bits) {
   constexpr double kBuildBytes = 28.5;  // per key, docs/measurements.md
   constexpr double kBlock = 128;        // slots
   LevelFilters filter;
-  if (bits < 0.5) return filter;
   const double blocks = std::ceil(keys / kBlock);
   const double pieces =
       std::ceil(blocks * bits / internal::kRocksDBRibbonBitsPerBit);
@@ -89,12 +85,10 @@ LevelFilters RocksDBRibbon(double keys, double bits) {
   return filter;
 }
 
-LevelFilters Deltabloom(const LayoutRow* row, double keys, double bits) {
+LevelFilters Deltabloom(const LayoutRow* row, double keys, uint32_t millibits) {
   LevelFilters filter;
-  if (bits < 0.5) return filter;
   const auto count = static_cast<uint64_t>(std::max(1.0, std::round(keys)));
-  const Plan plan =
-      internal::PlanFilter(row, count, internal::ToMillibits(bits));
+  const Plan plan = internal::PlanFilter(row, count, millibits);
   filter.bytes =
       static_cast<double>(plan.payload_size + internal::kSealedFramingSize);
   filter.rate = internal::PlanRate(plan);
@@ -104,136 +98,78 @@ LevelFilters Deltabloom(const LayoutRow* row, double keys, double bits) {
   return filter;
 }
 
-// Returns how many filters of each level a lookup asks that do not hold its
-// key. A lookup of an absent key asks all of them, that of a present key those
-// of newer runs. Within level 0 half of the other tables are newer.
-std::vector<double> AbsentLookups(const std::vector<TreeLevel>& tree,
-                                  double hits) {
-  double keys = 0;
-  for (const TreeLevel& level : tree) keys += level.keys;
-  std::vector<double> lookups;
-  double older = keys;
-  for (const TreeLevel& level : tree) {
-    older -= level.keys;
-    const double of_hits =
-        older * level.runs + level.keys * std::max(level.runs - 1, 0.0) / 2;
-    lookups.push_back((1 - hits) * level.runs +
-                      hits * std::max(of_hits, 0.0) / keys);
-  }
-  return lookups;
-}
-
-double FalsePositives(const std::vector<TreeLevel>& tree,
-                      const FilterEstimate& estimate, double hits) {
-  const std::vector<double> lookups = AbsentLookups(tree, hits);
-  double reads = 0;
-  for (size_t i = 0; i < tree.size(); ++i) {
-    reads += lookups[i] * estimate.levels[i].rate;
-  }
-  return reads;
-}
-
-// The bits per key of each level under allocation=levels, as
-// engines/rocksdb/levels/tree_bits.cc gives them in a full tree: if fewer
-// lookups than kNeededUse need the last level, bits are given back.
-std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
-                                 const internal::RateCurve& curve,
-                                 const Budget& budget, double bits) {
-  const double least =
-      budget.hits > 0 ? std::min(bits, budget.min_bits_per_key) : 0;
-  const std::vector<double> lookups = AbsentLookups(tree, budget.hits);
-  // AllocateBits ignores a run without lookups, whose keys then would not
-  // count. A thousandth of kNeededUse decides nothing.
-  constexpr double kLeastUse = internal::kNeededUse / 1000;
-  std::vector<SortedRun> runs;
-  double use = 1;  // of the last level
-  for (size_t i = 0; i < tree.size(); ++i) {
-    use = std::max(lookups[i] / tree[i].runs, kLeastUse);
-    runs.push_back({tree[i].keys, use * tree[i].runs, nullptr, least});
-  }
-  if (use < internal::kNeededUse) {
-    const internal::Allocation enough = internal::AllocateForRates(
-        curve, runs, internal::UniformBits(curve, runs, bits).rates);
-    bits = enough.bits / enough.keys;
-  }
-  std::vector<double> given;
-  for (const internal::RunBits& run :
-       internal::AllocateBits(curve, runs, bits).runs) {
-    given.push_back(run.bits_per_key);
-  }
-  return given;
-}
-
 struct Row {
   const char* filter;
-  bool levels;  // allocation=levels
-  Layout layout;
+  const char* policy;  // BITS stands for bits_per_key
   LevelFilters (*rocksdb)(double keys, double bits) = nullptr;
 };
 
 constexpr Row kRows[] = {
-    {"rocksdb-bloom", false, Layout::kAuto, RocksDBBloom},
-    {"rocksdb-ribbon", false, Layout::kAuto, RocksDBRibbon},
-    {"classic", false, Layout::kClassic},
-    {"local", false, Layout::kLocal},
-    {"compact", false, Layout::kCompact},
-    {"auto", false, Layout::kAuto},
-    {"local", true, Layout::kLocal},
-    {"compact", true, Layout::kCompact},
-    {"auto", true, Layout::kAuto},
+    {"rocksdb-bloom", "", RocksDBBloom},
+    {"rocksdb-ribbon", "", RocksDBRibbon},
+    {"classic", "deltabloom:BITS:classic"},
+    {"local", "deltabloom:BITS:local"},
+    {"compact, uniform",
+     "{id=deltabloom;bits_per_key=BITS;upper_bits_per_key=BITS}"},
+    {"compact", "deltabloom:BITS"},
 };
 
-// Returns the filter of one table. With allocation=levels it has the best
-// layout among those of the row.
-LevelFilters MakeFilter(const Row& row, double keys, double bits, int level) {
-  if (row.rocksdb != nullptr) return row.rocksdb(keys, bits);
-  if (!row.levels) {
-    return Deltabloom(
-        internal::FindLayout(row.layout, Hash::kMurmurHash2, level), keys,
-        bits);
+// RocksDB's own policies give all tables the same bits.
+PolicyOptions OptionsOf(const Row& row, double bits) {
+  PolicyOptions options;
+  options.bits_per_key = bits;
+  options.upper_bits_per_key = bits;
+  if (row.rocksdb == nullptr) {
+    options = {};
+    internal::ParsePolicyOptions(PolicyText(row.policy, bits), &options);
   }
-  const internal::LayoutCurve& curve = internal::CurveOf(row.layout);
-  return Deltabloom(curve.rows[curve.curve.At(bits).option], keys, bits);
+  return options;
 }
 
 // Sums up the levels of the estimate, which are known.
-void SumUp(const std::vector<TreeLevel>& tree, double hits,
-           FilterEstimate* estimate) {
+void SumUp(const std::vector<TreeLevel>& tree, FilterEstimate* estimate) {
+  double keys = 0;
+  double wasted = 0;  // by the lookups of each key once
   for (size_t i = 0; i < tree.size(); ++i) {
+    const TreeLevel& level = tree[i];
     const LevelFilters& filters = estimate->levels[i];
-    estimate->keys += tree[i].keys;
+    // A lookup of a present key asks the filters of newer runs. Within level 0
+    // half of the other tables are newer.
+    wasted += level.keys * (estimate->absent_reads +
+                            std::max(level.runs - 1, 0.0) / 2 * filters.rate);
+    keys += level.keys;
     estimate->bytes += filters.bytes;
-    estimate->absent_reads += tree[i].runs * filters.rate;
+    estimate->absent_reads += level.runs * filters.rate;
     estimate->build_bytes =
         std::max(estimate->build_bytes, filters.build_bytes);
   }
-  // A lookup of a present key also reads its own block.
-  estimate->present_reads = 1 + FalsePositives(tree, *estimate, 1);
-  estimate->wasted_reads = FalsePositives(tree, *estimate, hits);
+  estimate->present_reads = 1 + (keys > 0 ? wasted / keys : 0);
 }
 
-// Returns the estimate for filters with `bits` per key on average.
 FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
-                        const Budget& budget, double bits) {
+                        double bits) {
+  const PolicyOptions options = OptionsOf(row, bits);
   FilterEstimate estimate;
   estimate.filter = row.filter;
-  estimate.allocation = row.levels ? "levels" : "uniform";
-  estimate.asked_bits_per_key = bits;
-  std::vector<double> given(tree.size(), bits);
-  if (row.levels) {
-    given =
-        BitsOfLevels(tree, internal::CurveOf(row.layout).curve, budget, bits);
-  }
-  for (size_t i = 0; i < tree.size(); ++i) {
-    const TreeLevel& level = tree[i];
-    LevelFilters filters =
-        MakeFilter(row, level.keys / level.tables, given[i],
-                   level.is_level0 ? 0 : static_cast<int>(i) + 1);
-    filters.bits_per_key = given[i] < 0.5 ? 0 : given[i];
-    filters.bytes *= level.tables;
+  estimate.policy_pattern = row.policy;
+  estimate.bits_per_key = bits;
+  for (const TreeLevel& level : tree) {
+    const uint32_t millibits = level.bottommost
+                                   ? options.MillibitsPerKey()
+                                   : options.UpperMillibitsPerKey();
+    const double keys = level.keys / level.tables;
+    LevelFilters filters;
+    if (millibits >= internal::kMinMillibitsPerKey) {
+      filters = row.rocksdb != nullptr
+                    ? row.rocksdb(keys, millibits / 1000.0)
+                    : Deltabloom(internal::FindLayout(options.layout), keys,
+                                 millibits);
+      filters.bits_per_key = millibits / 1000.0;
+      filters.bytes *= level.tables;
+    }
     estimate.levels.push_back(std::move(filters));
   }
-  SumUp(tree, budget.hits, &estimate);
+  SumUp(tree, &estimate);
   return estimate;
 }
 
@@ -241,20 +177,18 @@ FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
 // are not too much; for one of reads the fewest that are enough.
 FilterEstimate Within(const Row& row, const std::vector<TreeLevel>& tree,
                       const Budget& budget) {
-  if (budget.bits_per_key > 0) {
-    return Estimate(row, tree, budget, budget.bits_per_key);
-  }
+  if (budget.bits_per_key > 0) return Estimate(row, tree, budget.bits_per_key);
   const bool by_bytes = budget.bytes > 0;
   uint32_t low = 0;
   uint32_t high = 100001;
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
-    const FilterEstimate tried = Estimate(row, tree, budget, middle / 1000.0);
+    const FilterEstimate tried = Estimate(row, tree, middle / 1000.0);
     const bool is_high = by_bytes ? tried.bytes > budget.bytes
                                   : tried.absent_reads <= budget.absent_reads;
     (is_high ? high : low) = middle;
   }
-  return Estimate(row, tree, budget, (by_bytes ? low : high) / 1000.0);
+  return Estimate(row, tree, std::min(by_bytes ? low : high, 100000U) / 1000.0);
 }
 
 // Returns a reason not to take the filter; empty: none.
@@ -262,6 +196,9 @@ std::string Remark(const Row& row, const std::vector<TreeLevel>& tree,
                    const FilterEstimate& estimate, const Budget& budget) {
   if (budget.absent_reads > 0 && estimate.absent_reads > budget.absent_reads) {
     return "does not reach the rate";
+  }
+  if (budget.bytes > 0 && estimate.bits_per_key < internal::kMinBitsPerKey) {
+    return "too few bytes for filters";
   }
   const LayoutRow* layout = internal::FindLayoutOfName(row.filter);
   if (layout == nullptr || layout->many_keys == 0) return {};
@@ -298,7 +235,8 @@ std::vector<TreeLevel> BuildTree(const TreeOptions& options) {
     const double size = last * std::pow(options.size_ratio, -i);
     tree.push_back(
         {i == 0 ? "last level" : "level " + std::to_string(levels - i),
-         size / options.entry_bytes, 1, Tables(size, options.table_bytes)});
+         size / options.entry_bytes, 1, Tables(size, options.table_bytes),
+         /*is_level0=*/false, /*bottommost=*/i == 0});
   }
   return tree;
 }
@@ -314,36 +252,30 @@ std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
   return estimates;
 }
 
-FilterEstimate EstimateOf(const std::vector<TreeLevel>& tree,
-                          std::vector<LevelFilters> levels, double hits) {
-  FilterEstimate estimate;
-  estimate.levels = std::move(levels);
-  SumUp(tree, hits, &estimate);
-  return estimate;
+std::string PolicyText(const std::string& pattern, double bits_per_key) {
+  constexpr std::string_view kMark = "BITS";
+  std::string text = pattern;
+  for (size_t at; (at = text.find(kMark)) != text.npos;) {
+    text.replace(at, kMark.size(), internal::NumberText(bits_per_key));
+  }
+  return text;
 }
 
-FilterEstimate EstimateTotal(const std::vector<TreeLevel>& tree,
-                             const Budget& budget) {
-  // The policy plans with this share of filter_memory, and keeps the average
-  // between these limits (engines/rocksdb/levels/filter_memory.cc).
-  constexpr double kPlanned = 1 / (1 + internal::kMostExcess);
-  const RocksDBFilterOptions defaults;
-  const Row& row = kRows[std::size(kRows) - 1];
-  Budget planned = budget;
-  planned.bytes *= kPlanned;
-  const double bits = Within(row, tree, planned).asked_bits_per_key;
-  FilterEstimate estimate = Estimate(
-      row, tree, budget,
-      std::clamp(bits, defaults.min_bits_per_key, defaults.max_bits_per_key));
-  estimate.allocation = "filter_memory";
-  estimate.bytes /= kPlanned;
+FilterEstimate EstimateOf(const std::vector<TreeLevel>& tree,
+                          std::vector<LevelFilters> levels) {
+  FilterEstimate estimate;
+  estimate.levels = std::move(levels);
+  SumUp(tree, &estimate);
   return estimate;
 }
 
 double RateInBytes(double keys, double bytes) {
-  const double payload = bytes - internal::kSealedFramingSize;
-  return Deltabloom(internal::FindLayoutOfName("compact"), keys,
-                    8 * std::max(payload, 0.0) / std::max(keys, 1.0))
+  const double bits =
+      8 * (bytes - internal::kSealedFramingSize) / std::max(keys, 1.0);
+  if (bits < internal::kMinBitsPerKey) return 1;
+  return Deltabloom(
+             internal::FindLayoutOfName("compact"), keys,
+             internal::ToMillibits(std::min(bits, internal::kMaxBitsPerKey)))
       .rate;
 }
 

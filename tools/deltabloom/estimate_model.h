@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "deltabloom/filter.h"
-
 namespace deltabloom::tools {
 
 // Defaults are RocksDB's own: write_buffer_size, target_file_size_base,
@@ -31,6 +29,7 @@ struct TreeLevel {
   double runs = 1;
   double tables = 1;
   bool is_level0 = false;
+  bool bottommost = false;  // or of another kind that gets bits_per_key
 };
 
 // The sorted runs of RocksDB's leveled compaction, from the newest to the
@@ -43,7 +42,7 @@ std::vector<TreeLevel> BuildTree(const TreeOptions& options);
 
 // The filters of one level.
 struct LevelFilters {
-  double bits_per_key = 0;  // stored, without the framing; 0: no filter
+  double bits_per_key = 0;  // without the framing; 0: no filter
   std::string layout;       // "" for RocksDB's own filters
   double rate = 1;          // of one filter
   double bytes = 0;         // of all of them
@@ -51,19 +50,19 @@ struct LevelFilters {
 };
 
 struct FilterEstimate {
-  std::string filter;      // "rocksdb-bloom", "compact", "auto"
-  std::string allocation;  // "uniform", "levels", "filter_memory"
+  std::string filter;  // "rocksdb-bloom", "compact"
+  // The text of the policy, in which BITS stands for bits_per_key; empty for
+  // RocksDB's filters and for those that are there.
+  std::string policy_pattern;
+  // As it is set; 0: filters that are there. RocksDB's Ribbon filter is set so
+  // that it stores as many.
+  double bits_per_key = 0;
   std::vector<LevelFilters> levels;
-  double asked_bits_per_key = 0;  // levels that need no filter give some back
-  double keys = 0;
   double bytes = 0;
   double absent_reads = 0;   // data blocks per lookup of an absent key
   double present_reads = 0;  // of a present one, including its own block
-  double wasted_reads = 0;   // false positives per lookup, by Budget::hits
   double build_bytes = 0;    // temporary memory for the largest filter
   std::string remark;        // a reason not to take it
-
-  double BitsPerKey() const { return keys > 0 ? 8 * bytes / keys : 0; }
 };
 
 // The size of the filters: one of the three is not 0.
@@ -71,25 +70,20 @@ struct Budget {
   double bits_per_key = 0;
   double bytes = 0;         // of all filters together
   double absent_reads = 0;  // at most; the fewest bits that reach it
-  // The part of the lookups that find their key. Levels are weighted by it, and
-  // no run of them gets fewer bits than min_bits_per_key.
-  double hits = 0;
-  double min_bits_per_key = 4;
 };
 
-// A row for each filter and allocation, RocksDB's Bloom filter first. For a
-// budget of bytes or reads each row has its own bits.
+// A row for each filter, RocksDB's Bloom filter first, Deltabloom's default
+// last. For a budget of bytes or reads each row has its own bits_per_key, of at
+// most 100, in thousandths.
 std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
                                             const Budget& budget);
 
+// "deltabloom:10" of "deltabloom:BITS".
+std::string PolicyText(const std::string& pattern, double bits_per_key);
+
 // Estimates filters that are there. `levels` has the order of the tree.
 FilterEstimate EstimateOf(const std::vector<TreeLevel>& tree,
-                          std::vector<LevelFilters> levels, double hits);
-
-// Estimates layout auto with filter_memory. `bytes` is what the column family
-// has of the total, of which a little stays free.
-FilterEstimate EstimateTotal(const std::vector<TreeLevel>& tree,
-                             const Budget& budget);
+                          std::vector<LevelFilters> levels);
 
 // Returns the rate of the filter that deltabloom refilter makes for as many
 // keys in these bytes.

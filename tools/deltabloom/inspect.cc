@@ -282,22 +282,6 @@ void ShowFile(const Json& report, Console* console, Summary* summary) {
                Text(report["file"]));
 }
 
-// The filter_memory of databases, as their OPTIONS files have it.
-Json MemoryAsked(const std::vector<std::string>& paths) {
-  Json all = Json::array();
-  for (const std::string& path : paths) {
-    OptionsFile options;
-    if (!ReadNewestOptionsFile(path, &options).empty()) continue;
-    for (const FamilyOptions& family : options.families) {
-      const std::string memory = family.FilterMemory();
-      if (memory.empty()) continue;
-      all.push_back({{"directory", path}, {"asked", memory}});
-      break;  // it is the same for all families
-    }
-  }
-  return all;
-}
-
 RunFn AddInspectOptions(CLI::App* app) {
   const auto paths = std::make_shared<std::vector<std::string>>();
   app->add_option("PATH", *paths,
@@ -320,14 +304,8 @@ RunFn AddInspectOptions(CLI::App* app) {
     }
     summary.Show("files", " with sound filters", console);
     console->Add("filter_bytes", filter_bytes);
-    const Json asked = MemoryAsked(*paths);
-    console->Add("filter_memory", asked);
-    if (files.size() > 1 || !asked.empty()) {
+    if (files.size() > 1) {
       console->Line("all filters: " + std::to_string(filter_bytes) + " bytes");
-    }
-    for (const Json& memory : asked) {
-      console->Line(Text(memory["directory"]) +
-                    ": filter_memory=" + Text(memory["asked"]));
     }
     if (summary.Has("not_sound")) return kFailure;
     return summary.Has("unreadable") ? kUndecided : kSuccess;
@@ -352,13 +330,11 @@ the table is open, and what it holds: numbers, or prefixes at some cuts.
 A summary follows if there are several files. It names the tables without a
 filter, those with a filter that is not sound and the files that cannot be read,
 and counts those that vanished from their directories meanwhile. Then comes the
-size of all filters together, and for each directory whose newest OPTIONS file
-has filter_memory that total.
+size of all filters together.
 
-The document of --json has "files", in the order of the text, "summary",
-"filter_bytes", the sum of all filters, and "filter_memory", a list of
-"directory" and "asked". A file has "file", its path, and "error" if it could
-not be read, "damaged" if that is because of the index of its filter, "gone" if
+The document of --json has "files", in the order of the text, "summary", and
+"filter_bytes", the sum of all filters. A file has "file", its path, and "error"
+if it could not be read, "damaged" if that is because of the index of its filter, "gone" if
 it vanished, else "engine", "format_version", "checksum", "keys", "filters" and
 "range_filter"; a filter has "kind", "policy", "bytes", "bits_per_key", "index"
 if it is partitioned, and "parts"; a part has "offset", "bytes", "checksum" (ok,

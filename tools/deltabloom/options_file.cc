@@ -62,6 +62,8 @@ void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
     family->table_factory = line.value;
   } else if (line.name == "prefix_extractor") {
     family->prefix_extractor = line.value;
+  } else if (line.name == "compaction_style") {
+    family->is_fifo = line.value == "kCompactionStyleFIFO";
   } else if (line.name == "optimize_filters_for_hits") {
     family->optimize_filters_for_hits = IsTrue(line.value);
   }
@@ -110,27 +112,12 @@ bool FamilyOptions::NamesDeltabloom() const {
   return id == "deltabloom" || StartsWith(id, "deltabloom:");
 }
 
-// These three look for the text of an option, which a file of RocksDB always
-// has, instead of parsing all options: the program also reads databases whose
-// options it could not accept, such as a key transform of another program or
-// options of a later version.
+// Looks for the text of the option, which a file of RocksDB always has, instead
+// of parsing all options: the program also reads databases whose options it
+// could not accept, such as a key transform of another program or options of a
+// later version.
 bool FamilyOptions::OwnCompatibility() const {
   return NamesDeltabloom() && Contains(policy, "compatibility=own");
-}
-
-bool FamilyOptions::AllocatesByLevels() const {
-  return NamesDeltabloom() && (Contains(policy, "allocation=levels") ||
-                               Contains(IdOf(policy), ":levels"));
-}
-
-std::string FamilyOptions::FilterMemory() const {
-  constexpr std::string_view kOption = "filter_memory=";
-  const size_t found = NamesDeltabloom() ? policy.find(kOption) : policy.npos;
-  if (found == policy.npos) return {};
-  const size_t start = found + kOption.size();
-  const std::string value =
-      policy.substr(start, policy.find_first_of(";:} ", start) - start);
-  return value == "unset" || value == "0" ? std::string() : value;
 }
 
 std::string ParseOptionsFile(std::string_view text, OptionsFile* file) {
@@ -140,8 +127,6 @@ std::string ParseOptionsFile(std::string_view text, OptionsFile* file) {
       internal::ForEachOption(text, [&](const internal::OptionsLine& line) {
         if (line.section == "Version" && line.name == "rocksdb_version") {
           file->rocksdb_version = line.value;
-        } else if (line.section == "DBOptions" && line.name == "listeners") {
-          file->has_listener = Contains(line.value, "deltabloom");
         } else if (line.section == "DBOptions" && line.name == "db_log_dir") {
           file->log_directory = line.value;
         } else if (line.section == "CFOptions" && line.name.empty() &&

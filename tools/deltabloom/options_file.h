@@ -14,6 +14,7 @@ struct FamilyOptions {
   std::string table_factory;
   std::string prefix_extractor;
   std::string policy;
+  bool is_fifo = false;  // compaction_style
   bool optimize_filters_for_hits = false;
   bool whole_key_filtering = true;
   bool cache_index_and_filter_blocks = false;
@@ -30,17 +31,13 @@ struct FamilyOptions {
   // drop them. Partitions are in it whatever cache_index_and_filter_blocks is.
   bool CachesFilters(bool partitioned) const;
   bool NamesDeltabloom() const;
-  // Options of Deltabloom's policy.
-  bool OwnCompatibility() const;
-  bool AllocatesByLevels() const;
-  std::string FilterMemory() const;  // as it is written; empty if unset
+  bool OwnCompatibility() const;  // of Deltabloom's policy
 };
 
 struct OptionsFile {
   std::string name;                     // in its directory; empty: none
   uint64_t time = 0;                    // last change, in seconds since 1970
   std::string rocksdb_version;          // that wrote it
-  bool has_listener = false;            // Deltabloom's
   std::string log_directory;            // empty: that of the database
   std::vector<FamilyOptions> families;  // in the order of the file
 };

@@ -61,17 +61,6 @@ std::string ParseFilter(const std::string& text,
   return error;
 }
 
-// The filters of a policy with as many bits per key as fit: the files keep
-// their sizes, so fewer bits would save nothing.
-internal::PolicyOptions AsManyBitsAsFit(internal::PolicyOptions policy) {
-  policy.bits_per_key = 1000;
-  policy.filter_memory = 0;  // it would replace bits_per_key
-  policy.false_positive_rate = 0;
-  policy.allocation = RocksDBAllocation::kUniform;
-  if (policy.layout == Layout::kAuto) policy.layout = Layout::kCompact;
-  return policy;
-}
-
 std::string RateText(const std::optional<double>& rate) {
   return rate.has_value() ? Percent(*rate) : "?";
 }
@@ -108,7 +97,6 @@ class RefilterRun {
       if (table->reason.empty()) PlanRefilter(OptionsOf(*table), table);
     });
     SetShares();
-    if (options_.filter.allocation == RocksDBAllocation::kLevels) Allocate();
     if (!options_.dry_run) PrepareTemporaries();
     ForEachTable([&](size_t job, RefilterTable* table) {
       const bool planned = table->outcome == Outcome::kPlanned;
@@ -202,7 +190,7 @@ class RefilterRun {
     if (!error.empty() && (by_policy || family.OwnCompatibility())) {
       options.problem = "the policy of its column family: " + error;
     } else if (by_policy) {
-      options.filter = AsManyBitsAsFit(policy);
+      options.filter = policy;
     } else if (policy.key_transform != options_.filter.key_transform) {
       // They would turn nothing away, and the old ones do.
       options.problem = "the policy of its column family has key_transform=" +
@@ -303,14 +291,6 @@ class RefilterRun {
     for (uint64_t number = 1; temporaries_.size() < options_.jobs; ++number) {
       if (used.count(number) == 0) temporaries_.push_back(number);
     }
-  }
-
-  void Allocate() {
-    const std::string problem = AllocateBits(options_, &tables_);
-    if (!problem.empty()) console_->Error("warning: " + problem);
-    ForEachTable([&](size_t, RefilterTable* table) {
-      if (table->bits_per_key > 0) PlanRefilter(OptionsOf(*table), table);
-    });
   }
 
   // Calls fn for the tables, in `jobs` threads, with the number of the thread.
@@ -534,9 +514,6 @@ RunFn AddRefilterOptions(CLI::App* app) {
       });
   return [options](Console* console) {
     ParseFilter(options->uri, &options->filter);
-    if (options->uri.empty()) {
-      options->filter = AsManyBitsAsFit(options->filter);
-    }
     return RefilterRun(*options, console).All();
   };
 }
@@ -557,10 +534,11 @@ A filter is replaced if that leaves at most nine tenths of its expected false
 positives; so a second run has nothing to do.
 
 Without --filter each column family gets the filters of the Deltabloom policy
-that the newest OPTIONS file names for it: its key_transform, seed, layout
-(compact for auto) and limits, with as many bits per key as fit, whatever its
-bits_per_key and allocation. Tables of families with another policy there, or
-none, stay; if that is so for all, nothing is begun.
+that the newest OPTIONS file names for it: its key_transform, seed, layout and
+limits. Tables of families with another policy there, or none, stay; if that is
+so for all, nothing is begun. Each filter keeps its bytes, so it has as many bits
+per key as fit into them, whatever bits_per_key and upper_bits_per_key are, also
+those of --filter.
 
 Deltabloom's policy reads filters of every layout and size, but those of another
 key_transform match every key for it: where --filter and the policy differ in
@@ -593,8 +571,6 @@ filter of another size would change the length of its handle. Encrypted files,
 and blocks that Zlib, BZip2 or LZ4 compressed before format_version 2, cannot be
 read: such a table is reported as failed, and the others go on.
 
-With allocation=levels a table gets the bits of its level, as far as they fit.
-
 With --dry-run nothing is written, the database is not locked and no keys are
 read. The number of reads is that of data blocks for a lookup of an absent key,
 in all tables of level 0 and in one table of each other level, as far as their
@@ -611,8 +587,8 @@ of false positives; deltabloom verify measures it. Unknown values are null.)";
        "what it would gain, table by table and level by level"},
       {"deltabloom refilter --jobs 4 --keep-old /var/lib/db/old /var/lib/db",
        "four tables at a time; the old files stay"},
-      {"deltabloom refilter --filter deltabloom:9.9:auto:levels /var/lib/db",
-       "with bits by level"}};
+      {"deltabloom refilter --filter 'id=deltabloom;seeded=on' /var/lib/db",
+       "with a keyed hash, in a database without an OPTIONS file"}};
   manual.success =
       "every table has the better filter, or was left as it is for a reason "
       "that is shown";

@@ -36,7 +36,6 @@ struct RefilterTable {
   bool bottommost = false;
   uint64_t size = 0;          // by the MANIFEST
   bool has_checksum = false;  // in the MANIFEST
-  double bits_per_key = 0;    // of allocation=levels; 0: those of the options
   std::string first_key;      // by the MANIFEST
   std::string last_key;
 
@@ -63,11 +62,6 @@ void PlanRefilter(const RefilterOptions& options, RefilterTable* table);
 // at the next opportunity; it is set when no file can be written any more.
 void Refilter(const RefilterOptions& options, const std::string& temporary,
               std::atomic<bool>* stop, RefilterTable* table);
-
-// Sets bits_per_key of all tables of the database by allocation=levels. Returns
-// why filter_memory cannot be kept, or nothing.
-std::string AllocateBits(const RefilterOptions& options,
-                         std::vector<RefilterTable>* tables);
 
 // Waits until the names in the directory are on the disk. Returns whether they
 // are.

@@ -30,10 +30,6 @@
 #include "deltabloom/filter.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/options.h"
-#include "engines/rocksdb/levels/level_bits.h"
-#include "engines/rocksdb/levels/tree_bits.h"
-#include "engines/rocksdb/levels/tree_files.h"
-#include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
@@ -66,18 +62,15 @@ constexpr double kLeastGain = 0.9;
 
 // --- What replaces a filter.
 
-// The settings for a filter of at most `bytes` bytes: those of the policy.
+// The settings for a filter with as many bits per key as `bytes` bytes have,
+// and else those of the policy.
 internal::BuilderSettings SettingsFor(const internal::PolicyOptions& options,
                                       const RefilterTable& table,
                                       const internal::KeyMapping& mapping,
                                       uint64_t bytes) {
-  internal::LevelBits bits = internal::UniformBitsFor(options, table.level);
-  if (table.bits_per_key > 0) {
-    bits.millibits_per_key = internal::ToMillibits(table.bits_per_key);
-    bits.false_positive_rate = 0;
-  }
-  internal::BuilderSettings settings = internal::SettingsFor(
-      options, bits, {table.level, table.bottommost}, mapping);
+  internal::BuilderSettings settings =
+      internal::SettingsFor(options, internal::kMaxMillibits,
+                            {table.level, table.bottommost}, mapping);
   settings.max_filter_bytes = std::min(bytes, settings.max_filter_bytes);
   return settings;
 }
@@ -89,10 +82,9 @@ internal::Plan PlanPart(const internal::BuilderSettings& settings,
   internal::SealOptions seal = settings.seal;
   seal.keys = settings.mapping.keys();
   const uint32_t millibits =
-      internal::BitsFor(
-          {settings.millibits_per_key, settings.false_positive_rate,
-           settings.max_filter_bytes},
-          *settings.layout, keys, internal::SealedFramingSize(seal))
+      internal::BitsFor(*settings.layout, keys, settings.millibits_per_key,
+                        internal::SealedFramingSize(seal),
+                        settings.max_filter_bytes)
           .millibits_per_key;
   if (millibits == 0) return {};
   // The builder keeps the hashes for MaybePostVerify.
@@ -716,46 +708,6 @@ void Refilter(const RefilterOptions& options, const std::string& temporary,
     table->reason = "the run was stopped";
   }
   Conclude(error, table);
-}
-
-std::string AllocateBits(const RefilterOptions& options,
-                         std::vector<RefilterTable>* tables) {
-  // The filters that are there now do not count: all are to be replaced.
-  const auto facts = [](const RefilterTable& table) {
-    internal::TableFacts known;
-    known.keys = table.keys;
-    known.filter_bits = 0;
-    known.origin = table.bottommost ? internal::kBottommost : table.level;
-    return known;
-  };
-  internal::DatabaseTrees trees;
-  std::map<std::string, std::vector<internal::LiveTable>> live;
-  for (size_t i = 0; i < tables->size(); ++i) {
-    const RefilterTable& table = (*tables)[i];
-    trees.families[table.family].tree.Learn(i, facts(table));
-    live[table.family].push_back({i, table.level, table.keys});
-  }
-  for (auto& [name, family] : trees.families) {
-    family.tree.SetTree(live.at(name));
-    family.filter_memory = options.filter.filter_memory;
-  }
-  std::string problem;
-  for (RefilterTable& table : *tables) {
-    if (table.keys == 0) continue;
-    internal::Compaction job;
-    job.manual = true;
-    job.read.Add(facts(table));
-    internal::NewTable now;
-    now.level = table.level;
-    now.bottommost = table.bottommost;
-    now.compaction = &job;
-    table.bits_per_key =
-        internal::BitsInTree(options.filter, now, &trees,
-                             &trees.families.at(table.family), &problem)
-            .millibits_per_key /
-        1000.0;
-  }
-  return problem;
 }
 
 bool SyncDirectory(const std::string& directory) {

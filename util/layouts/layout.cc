@@ -18,8 +18,6 @@
 
 namespace deltabloom::internal {
 
-constexpr char kAutoName[] = "auto";
-
 const std::array<const LayoutRow*, 4> kLayouts = {&classic::kMurmurHash2Row,
                                                   &classic::kLevelDBHashRow,
                                                   &local::kRow, &compact::kRow};
@@ -36,13 +34,7 @@ constexpr Lookup kAlways = {
 
 }  // namespace
 
-const LayoutRow* FindLayout(Layout layout, Hash hash, int level) {
-  // Tables at level 0 are short-lived and written all the time: the layout that
-  // builds fastest. Below, fewer false positives are worth more than the time
-  // to build (docs/guide.md).
-  if (layout == Layout::kAuto) {
-    layout = level == 0 ? Layout::kLocal : Layout::kCompact;
-  }
+const LayoutRow* FindLayout(Layout layout, Hash hash) {
   for (const LayoutRow* row : kLayouts) {
     if (row->layout == layout && row->classic_hash == hash) return row;
   }
@@ -101,9 +93,9 @@ std::string LayoutNames() {
   std::string names;
   for (const LayoutRow* row : kLayouts) {
     if (row->classic_hash != Hash::kMurmurHash2) continue;
-    names += std::string(row->name) + ", ";
+    names += (names.empty() ? "" : ", ") + std::string(row->name);
   }
-  return names + kAutoName;
+  return names;
 }
 
 const LayoutRow* FindLayoutOfLastByte(uint8_t last_byte, Hash hash) {
@@ -140,16 +132,11 @@ uint32_t ToMillibits(double bits_per_key) {
 namespace deltabloom {
 
 const char* LayoutName(Layout layout) {
-  if (layout == Layout::kAuto) return internal::kAutoName;
   const internal::LayoutRow* row = internal::FindLayout(layout);
   return row == nullptr ? nullptr : row->name;
 }
 
 bool ParseLayout(std::string_view name, Layout* layout) {
-  if (name == internal::kAutoName) {
-    *layout = Layout::kAuto;
-    return true;
-  }
   const internal::LayoutRow* row = internal::FindLayoutOfName(name);
   if (row == nullptr || row->classic_hash != Hash::kMurmurHash2) return false;
   *layout = row->layout;

@@ -1,7 +1,6 @@
 // A layout is one way to store a set of hashes in bytes. Each is a row of
-// functions; layout.cc lists the rows and says which one "auto" chooses.
-// Callers do not depend on which layouts exist, except table/small_filter.h, a
-// short cut to classic.
+// functions; layout.cc lists the rows. Callers do not depend on which layouts
+// exist, except table/small_filter.h, a short cut to classic.
 //
 // Each layout has a folder with the same files: a header of its name (shape,
 // positions of a key's bits), row.cc (planning, parsing and the row), one file
@@ -97,13 +96,8 @@ struct LayoutRow {
 
 extern const std::array<const LayoutRow*, 4> kLayouts;
 
-// The level of a table in the LSM tree when it is not known.
-inline constexpr int kNoLevel = -1;
-
-// The row that writes `layout`, or null: `hash` is an option of classic. A
-// layout of kAuto depends on the level that the table is written for.
-const LayoutRow* FindLayout(Layout layout, Hash hash = Hash::kMurmurHash2,
-                            int level = kNoLevel);
+// The row that writes `layout`, or null: `hash` is an option of classic.
+const LayoutRow* FindLayout(Layout layout, Hash hash = Hash::kMurmurHash2);
 
 // The plan of the first of `row` and its fallbacks that has one.
 Plan PlanFilter(const LayoutRow* row, uint64_t keys,
@@ -126,7 +120,7 @@ const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
 void AppendRawFilter(const LayoutRow* row, uint32_t millibits_per_key,
                      HashList* hashes, std::string* dst);
 
-// "classic, local, compact, auto": the names that ParseLayout knows.
+// "classic, local, compact": the names that ParseLayout knows.
 std::string LayoutNames();
 
 // The row whose filters end in `last_byte`, or null. With Hash::kLevelDB only

@@ -14,11 +14,9 @@
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/base/process.h"
-#include "engines/rocksdb/levels/tree_listener.h"
-#include "engines/rocksdb/levels/tree_reading.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/ranges/collector.h"
-#include "rocksdb/db.h"
+#include "rocksdb/listener.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
 
@@ -59,12 +57,9 @@ std::shared_ptr<const FilterPolicy> MakePolicy(
   return internal::NewPolicy(&internal::TheProcess(), valid);
 }
 
-bool NeedsListener(const RocksDBFilterOptions& options) {
-  return options.allocation == RocksDBAllocation::kLevels;
-}
-
-// Stands for the listener where only the policy is checked.
-class StandInListener final : public EventListener {
+// OPTIONS files of earlier versions name a listener of ours, without which
+// RocksDB would not read them.
+class RemovedListener final : public EventListener {
  public:
   const char* Name() const override { return internal::kPolicyName; }
 };
@@ -82,7 +77,7 @@ int AddFactories(ObjectLibrary& library) {
           .AddSeparator(":", /*at_least_one=*/false),
       [](const std::string& uri) { return NewPolicy(&TheProcess(), uri); });
   AddFactory<EventListener>(&library, kPolicyName, [](const std::string&) {
-    return NewTreeListener(&TheProcess());
+    return std::make_unique<RemovedListener>();
   });
   RegisterRangeCollector(&library);
   return 3;
@@ -103,61 +98,12 @@ std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
   return Catch(error, [&] { return MakePolicy(options); });
 }
 
-std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
-  return Catch(error, []() -> std::shared_ptr<EventListener> {
-    Register();
-    return internal::NewTreeListener(&internal::TheProcess());
-  });
-}
-
-bool AddRocksDBFilters(const RocksDBFilterOptions& options,
-                       rocksdb::DBOptions* db, ColumnFamilyOptions* family,
-                       std::string* error) {
-  return Catch(error, [&] {
-    const auto* table =
-        family->table_factory == nullptr
-            ? nullptr
-            : family->table_factory
-                  ->GetOptions<rocksdb::BlockBasedTableOptions>();
-    if (table == nullptr) {
-      Require(
-          "the table factory is not that of block-based tables: use "
-          "NewBlockBasedTableFactory");
-    }
-    rocksdb::BlockBasedTableOptions changed = *table;
-    changed.filter_policy = MakePolicy(options);
-    std::shared_ptr<rocksdb::TableFactory> factory(
-        NewBlockBasedTableFactory(changed));
-    if (db != nullptr && NeedsListener(options) &&
-        !internal::HasTreeListener(db->listeners)) {
-      db->listeners.push_back(
-          internal::NewTreeListener(&internal::TheProcess()));
-    }
-    family->table_factory = std::move(factory);
-    return true;
-  });
-}
-
-bool ReadRocksDBTree(rocksdb::DB* db, std::string* error) {
-  return Catch(error, [&] {
-    if (!internal::HasTreeListener(db->GetDBOptions().listeners)) {
-      Require(
-          "the database has no listener of Deltabloom: open it with "
-          "listeners=deltabloom or NewRocksDBFilterListener()");
-    }
-    internal::ReadTrees(&internal::TheProcess(), db);
-    return true;
-  });
-}
-
 bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
                          std::string* error) {
   return Catch(error, [&] {
     if (family.table_factory == nullptr) Require("there is no table factory");
-    rocksdb::DBOptions db;  // a listener is not missing yet
-    db.listeners.push_back(std::make_shared<StandInListener>());
     const rocksdb::Status status =
-        family.table_factory->ValidateOptions(db, family);
+        family.table_factory->ValidateOptions(rocksdb::DBOptions(), family);
     if (!status.ok())
       internal::SetCallerError(status.ToString().c_str(), error);
     return status.ok();

@@ -18,88 +18,61 @@
 #include "engines/rocksdb/base/options_file.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"
-#include "util/rates/layout_rates.h"
+#include "util/version.h"
 
 namespace deltabloom::internal {
 namespace {
 
-// bits_per_key where false_positive_rate is set.
 constexpr char kUnset[] = "unset";
 constexpr char kUnlimitedText[] = "unlimited";
 
 bool ParseBits(std::string_view text, PolicyOptions* options) {
+  // Written by versions with filter_memory and false_positive_rate.
   if (text == kUnset) return true;
   double bits = 0;
   if (!ParseNumber(text, &bits) || !ValidBitsPerKey(bits)) return false;
   options->bits_per_key = bits;
-  options->bits_given = true;
   return true;
 }
 
 bool AcceptBits(PolicyOptions* options) {
-  return options->false_positive_rate != 0 || options->filter_memory != 0 ||
-         ValidBitsPerKey(options->bits_per_key);
+  return ValidBitsPerKey(options->bits_per_key);
 }
 
-std::string BitsText(const PolicyOptions& options) {
-  return NumberText(ValidBitsPerKey(options.bits_per_key)
-                        ? options.MillibitsPerKey() / 1000.0
-                        : options.bits_per_key);
+std::string BitsText(double bits_per_key, uint32_t millibits) {
+  return NumberText(ValidBitsPerKey(bits_per_key) ? millibits / 1000.0
+                                                  : bits_per_key);
 }
 
 std::string PrintBits(const PolicyOptions& options) {
-  return options.false_positive_rate != 0 || options.filter_memory != 0
-             ? kUnset
-             : BitsText(options);
+  return BitsText(options.bits_per_key, options.MillibitsPerKey());
 }
 
-// Units of bytes; the largest that leaves a whole number is printed.
-constexpr std::pair<std::string_view, uint64_t> kByteUnits[] = {
-    {"TiB", uint64_t{1} << 40},
-    {"TB", 1'000'000'000'000},
-    {"GiB", 1 << 30},
-    {"GB", 1'000'000'000},
-    {"MiB", 1 << 20},
-    {"MB", 1'000'000},
-    {"KiB", 1 << 10},
-    {"kB", 1'000},
-    {"", 1}};
-
-// Eight times this many bits fit into 63 bits.
-constexpr uint64_t kMostFilterMemory = 1'000'000'000'000'000'000;
-
-bool AcceptFilterMemory(PolicyOptions* options) {
-  return options->filter_memory <= kMostFilterMemory;
-}
-
-bool ParseFilterMemory(std::string_view text, PolicyOptions* options) {
-  if (text == kUnset) text = "0";
-  const auto* const unit = std::find_if(
-      std::begin(kByteUnits), std::end(kByteUnits), [text](const auto& one) {
-        return text.size() >= one.first.size() &&
-               text.substr(text.size() - one.first.size()) == one.first;
-      });
-  text.remove_suffix(unit->first.size());
-  double number = 0;
-  if (!ParseNumber(Trimmed(text), &number)) return false;
-  const double bytes = number * static_cast<double>(unit->second);
-  constexpr auto kMost = static_cast<double>(kMostFilterMemory);
-  if (!(bytes == 0 || (bytes >= 1 && bytes <= kMost))) return false;
-  options->filter_memory = static_cast<uint64_t>(bytes);
+bool ParseUpperBits(std::string_view text, PolicyOptions* options) {
+  if (text == kUnset) {
+    options->upper_bits_per_key.reset();
+    return true;
+  }
+  double bits = 0;
+  if (!ParseNumber(text, &bits) || !ValidBitsPerKey(bits)) return false;
+  options->upper_bits_per_key = bits;
   return true;
 }
 
-std::string PrintFilterMemory(const PolicyOptions& options) {
-  const uint64_t bytes = options.filter_memory;
-  if (bytes == 0) return kUnset;
-  const auto* const unit = std::find_if(
-      std::begin(kByteUnits), std::end(kByteUnits),
-      [bytes](const auto& one) { return bytes % one.second == 0; });
-  return std::to_string(bytes / unit->second).append(unit->first);
+bool AcceptUpperBits(PolicyOptions* options) {
+  return ValidBitsPerKey(options->upper_bits_per_key.value_or(0));
 }
 
+std::string PrintUpperBits(const PolicyOptions& options) {
+  return options.upper_bits_per_key.has_value()
+             ? BitsText(*options.upper_bits_per_key,
+                        options.UpperMillibitsPerKey())
+             : kUnset;
+}
+
+// Earlier versions had a layout `auto`: compact, but local in level 0.
 bool ParseLayoutName(std::string_view text, PolicyOptions* options) {
-  return ParseLayout(text, &options->layout);
+  return ParseLayout(text == "auto" ? "compact" : text, &options->layout);
 }
 
 bool AcceptLayout(PolicyOptions* options) {
@@ -110,32 +83,6 @@ std::string PrintLayout(const PolicyOptions& options) {
   const char* const name = LayoutName(options.layout);
   return name == nullptr ? std::to_string(static_cast<int>(options.layout))
                          : name;
-}
-
-bool ValidRateOrNone(double rate) { return rate == 0 || ValidRate(rate); }
-bool ValidLimit(double bits) {
-  return bits >= kMinBitsPerKey && bits <= kMaxBitsPerKey;
-}
-
-std::string RealText(double number) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), number,
-                              std::chars_format::general)
-                    .ptr};
-}
-
-template <auto kMember, bool (*kValid)(double)>
-constexpr PolicyOption Real(const char* name, const char* legal) {
-  return {
-      name, legal,
-      [](std::string_view text, PolicyOptions* options) {
-        double number = 0;
-        if (!ParseNumber(text, &number) || !kValid(number)) return false;
-        options->*kMember = number;
-        return true;
-      },
-      [](PolicyOptions* options) { return kValid(options->*kMember); },
-      [](const PolicyOptions& options) { return RealText(options.*kMember); }};
 }
 
 template <auto kMember>
@@ -151,7 +98,6 @@ constexpr PolicyOption Integer(const char* name, const char* legal) {
 }
 
 // The names of two values, in order, and then their other spellings.
-constexpr const char* kAllocations[] = {"uniform", "levels"};
 constexpr const char* kCompatibilities[] = {"builtin", "own"};
 constexpr const char* kSwitch[] = {"off", "on", "false", "true", "0", "1"};
 
@@ -221,45 +167,63 @@ bool AcceptTransform(PolicyOptions* options) {
 
 // Returns what is wrong with the combination of options; empty if nothing is.
 std::string FindConflict(const PolicyOptions& options) {
-  const bool by_rate = options.false_positive_rate != 0;
-  const std::string memory = "filter_memory=" + PrintFilterMemory(options);
-  std::vector<std::string> sizes;
-  if (options.filter_memory != 0) sizes.push_back(memory);
-  if (options.bits_given) sizes.push_back("bits_per_key=" + BitsText(options));
-  if (by_rate) {
-    sizes.push_back("false_positive_rate=" +
-                    RealText(options.false_positive_rate));
-  }
-  if (sizes.size() > 1) {
-    return sizes[0] + " and " + sizes[1] +
-           " are both given: use one of them, with bits_per_key=unset, "
-           "false_positive_rate=0 or filter_memory=0 where the other is set "
-           "already";
-  }
-  const bool levels = options.allocation == RocksDBAllocation::kLevels;
-  if (options.filter_memory != 0 && !levels) {
-    return memory + " needs allocation=levels and its listener";
-  }
-  if (options.min_bits_per_key > options.max_bits_per_key) {
-    return "min_bits_per_key is above max_bits_per_key";
-  }
-  if (levels && options.weights_by_use && !options.statistics) {
-    return "statistics=off and weights_by_use=on are both given with "
-           "allocation=levels, which weights levels by the lookups that the "
-           "statistics count: use one of statistics=on and weights_by_use=off";
-  }
-  return {};
+  if (options.UpperMillibitsPerKey() >= options.MillibitsPerKey()) return {};
+  return "upper_bits_per_key=" + PrintUpperBits(options) +
+         " is less than bits_per_key=" + PrintBits(options) +
+         ": set both at once, or upper_bits_per_key=unset, with which it "
+         "follows bits_per_key";
+}
+
+// Options of earlier versions, which OPTIONS files may still hold. Those with a
+// replacement decided the size of filters, unless they had a value of `none`.
+struct RemovedOption {
+  const char* name;
+  std::set<std::string_view> none;
+  const char* replacement;
+};
+
+const std::vector<RemovedOption>& RemovedOptions() {
+  static const auto& options = *new std::vector<RemovedOption>{
+      {"allocation", {}, nullptr},
+      {"filter_memory",
+       {kUnset, "0"},
+       "deltabloom estimate DIR --filter-memory SIZE prints the bits_per_key "
+       "of a total"},
+      {"false_positive_rate",
+       {"0"},
+       "deltabloom estimate DIR --rate RATE prints the bits_per_key of a rate"},
+      {"min_bits_per_key", {}, nullptr},
+      {"max_bits_per_key", {}, nullptr},
+      {"weights_by_use", {}, nullptr},
+  };
+  return options;
+}
+
+// Returns a line about an option of an earlier version; empty: it had no
+// effect, or that of today's default.
+std::string RemovedLine(const RemovedOption& option, const std::string& text,
+                        const PolicyOptions& options) {
+  if (option.replacement == nullptr || option.none.count(text) > 0) return {};
+  return std::string(option.name) + "=" + text +
+         " is ignored, as this version has no such option: tables of the last "
+         "level get bits_per_key=" +
+         PrintBits(options) + ", others " +
+         NumberText(options.UpperMillibitsPerKey() / 1000.0) + "; " +
+         option.replacement;
 }
 
 }  // namespace
 
-const PolicyOption kPolicyOptions[16] = {
+const PolicyOption kPolicyOptions[11] = {
     {"bits_per_key",
-     "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
+     "0 to 1000; 10 gives about 0.1 % false positives with layout compact, "
+     "less "
+     "than 0.5 no filter",
      ParseBits, AcceptBits, PrintBits},
     {"layout", "", ParseLayoutName, AcceptLayout, PrintLayout, LayoutNames},
-    Choice<&PolicyOptions::allocation, kAllocations>("allocation",
-                                                     "uniform or levels"),
+    {"upper_bits_per_key",
+     "bits_per_key to 1000, or unset to follow bits_per_key", ParseUpperBits,
+     AcceptUpperBits, PrintUpperBits},
     Choice<&PolicyOptions::compatibility, kCompatibilities>(
         "compatibility", "builtin or own", /*may_change=*/false),
     Integer<&PolicyOptions::max_build_bytes>(
@@ -274,21 +238,8 @@ const PolicyOption kPolicyOptions[16] = {
     Switch<&PolicyOptions::statistics>("statistics"),
     Integer<&PolicyOptions::statistics_log_seconds>(
         "statistics_log_seconds", "0 to 4294967295; 0 writes nothing"),
-    Real<&PolicyOptions::false_positive_rate, ValidRateOrNone>(
-        "false_positive_rate",
-        "0.000000001 to less than 1, 0.01 takes about 10 bits per key, or 0 to "
-        "go by bits_per_key"),
     {"max_filter_bytes", "a number of bytes above 0, or unlimited for no limit",
      ParseMaxFilterBytes, AcceptMaxFilterBytes, PrintMaxFilterBytes},
-    {"filter_memory",
-     "an amount as in 2GiB, 500MB or 1048576, or unset to go by bits_per_key; "
-     "at most 1e18",
-     ParseFilterMemory, AcceptFilterMemory, PrintFilterMemory},
-    Real<&PolicyOptions::min_bits_per_key, ValidLimit>("min_bits_per_key",
-                                                       "0.5 to 1000"),
-    Real<&PolicyOptions::max_bits_per_key, ValidLimit>("max_bits_per_key",
-                                                       "0.5 to 1000"),
-    Switch<&PolicyOptions::weights_by_use>("weights_by_use"),
 };
 
 std::string PolicyOption::Parse(std::string_view text,
@@ -308,7 +259,6 @@ std::string PolicyOption::Refuse(std::string_view text) const {
 std::string PolicyOptions::Set(const RocksDBFilterOptions& options) {
   *this = PolicyOptions();
   static_cast<RocksDBFilterOptions&>(*this) = options;
-  bits_given = bits_per_key != RocksDBFilterOptions().bits_per_key;
   for (const PolicyOption& option : kPolicyOptions) {
     std::string error = option.Accept(this);
     if (!error.empty()) return error;
@@ -316,16 +266,34 @@ std::string PolicyOptions::Set(const RocksDBFilterOptions& options) {
   return FindConflict(*this);
 }
 
-uint32_t PolicyOptions::MillibitsPerKey() const {
+namespace {
+
+uint32_t RoundedMillibits(double bits_per_key) {
   const uint32_t rounded = ToMillibits(bits_per_key);
   return bits_per_key < kMinBitsPerKey
              ? std::min(rounded, kMinMillibitsPerKey - 1)
              : rounded;
 }
 
+}  // namespace
+
+uint32_t PolicyOptions::MillibitsPerKey() const {
+  return RoundedMillibits(bits_per_key);
+}
+
+uint32_t PolicyOptions::UpperMillibitsPerKey() const {
+  const bool adds_step =
+      layout == Layout::kCompact && bits_per_key >= kMinBitsPerKey;
+  const double unset =
+      adds_step ? std::min(bits_per_key + kUpperStepBits, kMaxBitsPerKey)
+                : bits_per_key;
+  return RoundedMillibits(upper_bits_per_key.value_or(unset));
+}
+
 std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options) {
+  constexpr std::string_view kAllocations[] = {":uniform", ":levels"};
   std::string_view rest = uri.substr(std::string_view(kPolicyName).size());
-  for (size_t i = 0; i < 3 && !rest.empty(); ++i) {
+  for (size_t i = 0; i < 2 && !rest.empty(); ++i) {
     rest.remove_prefix(1);  // the colon
     const std::string_view text = rest.substr(0, rest.find(':'));
     const PolicyOption& option = kPolicyOptions[i];
@@ -333,15 +301,17 @@ std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options) {
     if (!error.empty()) return error;
     rest.remove_prefix(text.size());
   }
-  if (rest.empty()) return {};
+  // The allocation of earlier versions.
+  if (rest.empty() || rest == kAllocations[0] || rest == kAllocations[1]) {
+    return {};
+  }
   return "cannot read " + Quote(rest) +
-         ": use deltabloom:BITS_PER_KEY:LAYOUT:ALLOCATION, and name other "
-         "options, as in id=deltabloom;bits_per_key=10;compatibility=own";
+         ": use deltabloom:BITS_PER_KEY:LAYOUT, and name other options, as in "
+         "id=deltabloom;bits_per_key=10;compatibility=own";
 }
 
 std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
-                               PolicyOptions* options, std::string* ignored) {
-  if (in_use) options->bits_given = false;
+                               bool ignores_unknown, PolicyOptions* options) {
   std::string first;
   std::string names = "id";
   std::set<std::string> unknown;
@@ -358,18 +328,25 @@ std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
               " is fixed when a policy is made: make another policy";
     }
     if (first.empty()) first = std::move(error);
-    if (in_use && options->bits_given &&
-        option.name == kPolicyOptions[0].name) {
-      options->false_positive_rate = 0;
-      options->filter_memory = 0;
+  }
+  options->notice.clear();
+  const auto add_notice = [options](const std::string& line) {
+    if (!options->notice.empty() && !line.empty()) options->notice += "; ";
+    options->notice += line;
+  };
+  if (!in_use) {
+    for (const RemovedOption& removed : RemovedOptions()) {
+      if (unknown.erase(removed.name) == 0) continue;
+      add_notice(RemovedLine(removed, map.at(removed.name), *options));
     }
   }
   std::string list;
   for (const std::string& name : unknown) {
     list += (list.empty() ? "" : ", ") + Quote(name);
   }
-  if (ignored != nullptr) {
-    *ignored = list;
+  if (!list.empty() && ignores_unknown) {
+    add_notice("ignored, as version " + std::string(kVersion) +
+               " does not know them: " + list);
   } else if (!list.empty() && first.empty()) {
     first = "option " + list + " is unknown: use " + names;
   }
@@ -407,10 +384,11 @@ std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options) {
       (uri != kPolicyName && uri.compare(0, prefix.size(), prefix) != 0)) {
     return "cannot read " + Quote(text) +
            ": use deltabloom:BITS_PER_KEY:LAYOUT or name options, as in "
-           "bits_per_key=10;layout=auto";
+           "bits_per_key=10;layout=local";
   }
   std::string error = ParsePolicyUri(uri, options);
-  return error.empty() ? ApplyPolicyOptions(map, /*in_use=*/false, options)
+  return error.empty() ? ApplyPolicyOptions(map, /*in_use=*/false,
+                                            /*ignores_unknown=*/false, options)
                        : error;
 }
 

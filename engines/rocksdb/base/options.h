@@ -21,17 +21,19 @@ struct PolicyOptions : RocksDBFilterOptions {
   // what Validate() does.
   std::string Set(const RocksDBFilterOptions& options);
 
-  // Rounded, but what is below kMinBitsPerKey stays below it.
+  // Return bits_per_key, and upper_bits_per_key or what it is when it is unset,
+  // in thousandths. They are rounded, but what is below kMinBitsPerKey, which
+  // means no filter, stays below it.
   uint32_t MillibitsPerKey() const;
+  uint32_t UpperMillibitsPerKey() const;
 
   // A policy with such options must write and read no filter.
   bool TransformIsUnknown() const {
     return transform == nullptr && key_transform != kNoTransform;
   }
 
-  // True if bits_per_key was set by a text, or by Set() to another value than
-  // the default.
-  bool bits_given = false;
+  // What the LOG is to say of options that were ignored; empty: nothing.
+  std::string notice;
   // That of key_transform, which then is NAME@VERSION; null for "none" and for
   // one that is not registered.
   const RegisteredTransform* transform = nullptr;
@@ -63,32 +65,30 @@ struct PolicyOption {
   std::string Refuse(std::string_view text) const;
 };
 
-// Options are printed in this order. A URI sets the first three by their place.
-extern const PolicyOption kPolicyOptions[16];
+// Options are printed in this order. A URI sets the first two by their place.
+extern const PolicyOption kPolicyOptions[11];
 
 using OptionMap = std::unordered_map<std::string, std::string>;
 
 // Each of these returns an empty string, or one line about the first error,
 // which says what is legal; *options then is partly changed.
 
-// Reads "deltabloom:9.9:classic:levels" or a beginning of it. Options that are
-// not in the URI stay as they are.
+// Reads "deltabloom:9.9:local" or a beginning of it. Options that are not in
+// the URI stay as they are.
 std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options);
 
-// Sets options by name, as many as can be read. `in_use`: the options are those
-// of a policy that is in use, in which bits_per_key replaces
-// false_positive_rate and filter_memory, and some options are fixed. Unknown
-// names, "id" aside, are an error; or, if `ignored` is not null, *ignored is
-// set to "'name', 'name'".
+// Sets options by name, as many as can be read, and the notice. `in_use`: the
+// options are those of a policy that is in use, of which some are fixed. Names
+// that are unknown, "id" aside, are an error, or with ignores_unknown a line of
+// the notice. Options of earlier versions are accepted where a policy is made.
 std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
-                               PolicyOptions* options,
-                               std::string* ignored = nullptr);
+                               bool ignores_unknown, PolicyOptions* options);
 
-// Reads a URI, or "id=deltabloom:10;layout=auto" in braces or without, the id
+// Reads a URI, or "id=deltabloom:10;layout=local" in braces or without, the id
 // being optional; an empty text stands for the defaults.
 std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options);
 
-// Prints all options: "bits_per_key=9.9 layout=classic allocation=uniform ...".
+// Prints all options: "bits_per_key=9.9 layout=local ...".
 std::string PrintPolicyOptions(const PolicyOptions& options);
 
 }  // namespace deltabloom::internal

@@ -1,14 +1,14 @@
-// The state that policies, listeners and the public functions of a process
-// share, in one object.
+// The state that policies and the public functions of a process share, in one
+// object.
 //
 // Who makes it: TheProcess(), at the first use. It is the only one that is
-// process-wide: RocksDB's ObjectLibrary makes policies and listeners by name
-// and passes nothing but the name, and functions such as RegisterKeyTransform
-// and GetRocksDBFilterStatistics have no argument for it. Tests make others.
+// process-wide: RocksDB's ObjectLibrary makes policies by name and passes
+// nothing but the name, and functions such as RegisterKeyTransform and
+// GetRocksDBFilterStatistics have no argument for it. Tests make others.
 //
-// Who uses it: a policy and a listener those members that their folders name
-// below, of the Process that they were made with; the public functions, options
-// and errors those of TheProcess().
+// Who uses it: a policy those members that its folders name below, of the
+// Process that it was made with; the public functions, options and errors those
+// of TheProcess().
 //
 // When it ends: TheProcess() never does, as databases, readers and threads may
 // outlive static objects. Another one must outlive what was made with it.
@@ -25,7 +25,6 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 
 #include "engines/rocksdb/base/key_transforms.h"
 
@@ -35,7 +34,6 @@ class FilterPolicy;
 
 namespace deltabloom::internal {
 
-struct DatabaseTrees;    // levels/trees.h
 struct EarlierCounts;    // statistics/statistics.cc
 class PolicyStatistics;  // statistics/statistics.h
 
@@ -60,21 +58,6 @@ class Guarded {
  private:
   std::mutex mutex_;
   T object_;
-};
-
-// The table whose builder a thread is about to make. RocksDB tells the listener
-// of which database it is, and right after that, on the same thread, calls the
-// policy, which does not learn the database from RocksDB.
-struct TableAnnouncement {
-  std::string family;
-  std::string path;
-  int job = 0;
-  std::shared_ptr<DatabaseTrees> trees;  // null: none are known yet
-};
-
-struct OpenDatabases {
-  std::map<std::string, std::shared_ptr<DatabaseTrees>> trees;  // by name
-  std::map<std::thread::id, TableAnnouncement> announced;
 };
 
 struct CountingPolicies {
@@ -104,14 +87,6 @@ struct Process {
   // statistics/: the id of the process in which a policy was made last. After a
   // fork it is still that of the parent.
   std::atomic<pid_t> counting_process{0};
-
-  // levels/: listeners write the trees and announcements; policies and the
-  // functions that print levels read them (levels/trees.h).
-  Guarded<OpenDatabases> databases;
-  // levels/: set by the first listener. From then on a database without a
-  // listener may be opened with filter_memory (MemoryProblem() in
-  // levels/level_bits.h).
-  std::atomic<bool> listener_was_made{false};
 
   // policy/: set by programs that ignore a Status of RocksDB and would go on
   // without a filter; null in others.

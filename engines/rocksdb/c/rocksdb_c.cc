@@ -68,15 +68,11 @@ unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
   return CatchOrPrint(errptr, [&] {
     Register();
     if (options == nullptr) Require("options is null");
-    const auto parsed = Parsed(filters);
-    const bool levels =
-        parsed.allocation == deltabloom::RocksDBAllocation::kLevels;
-    std::string policy = PrintPolicyOptions(parsed);
+    std::string policy = PrintPolicyOptions(Parsed(filters));
     std::replace(policy.begin(), policy.end(), ' ', ';');
-    std::string text =
+    const std::string text =
         "block_based_table_factory={filter_policy={id=deltabloom;" + policy +
         "}}";
-    if (levels) text += ";listeners=deltabloom";
     char* refused = nullptr;
     rocksdb_get_options_from_string(options, text.c_str(), options, &refused);
     const std::unique_ptr<char, decltype(&std::free)> owner(refused, std::free);
@@ -96,11 +92,8 @@ char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
     std::string text;
     if (wanted == "json") {
       text = statistics.ToJson();
-      text.back() = ',';  // the object goes on
-      text += "\"levels\":" + deltabloom::RocksDBFilterLevelsJson() + "}";
     } else if (wanted == "prometheus") {
-      text = statistics.ToPrometheus() +
-             deltabloom::RocksDBFilterLevelsPrometheus();
+      text = statistics.ToPrometheus();
     } else if (wanted == "text") {
       text = statistics.ToText();
     } else {

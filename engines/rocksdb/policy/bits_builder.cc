@@ -14,7 +14,6 @@
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/options.h"
-#include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/env.h"
 #include "table/framing.h"
@@ -53,7 +52,6 @@ uint32_t MillibitsWithin(uint64_t payload_limit, const LayoutRow& layout,
 
 // RocksDB keeps the trailer of a block after a filter in its block cache.
 constexpr uint64_t kBlockTrailerSize = 5;
-constexpr double kBalanceUnit = 4294967296.0;  // 2^32
 
 // The size of a sealed filter with a payload of one byte and no probes, which
 // matches every key.
@@ -80,47 +78,24 @@ void ForEachHash(const HashList& hashes, Fn fn) {
 
 }  // namespace
 
-FilterBits BitsFor(const FilterSizeOptions& options, const LayoutRow& layout,
-                   uint64_t keys, uint64_t framing_size) {
-  FilterBits bits{options.millibits_per_key, false, false};
-  if (options.false_positive_rate != 0) {
-    const MillibitsAndRate found =
-        MillibitsForRate(&layout, keys, options.false_positive_rate);
-    bits.millibits_per_key = std::max(found.millibits, kMinMillibitsPerKey);
-    bits.rate_missed = found.rate > options.false_positive_rate;
-  }
-  if (options.max_filter_bytes == kUnlimited) return bits;
+FilterBits BitsFor(const LayoutRow& layout, uint64_t keys,
+                   uint32_t millibits_per_key, uint64_t framing_size,
+                   uint64_t max_filter_bytes) {
+  if (max_filter_bytes == kUnlimited) return {millibits_per_key, false};
   const uint64_t payload_limit =
-      options.max_filter_bytes -
-      std::min(options.max_filter_bytes, framing_size);
+      max_filter_bytes - std::min(max_filter_bytes, framing_size);
   const uint32_t within =
-      MillibitsWithin(payload_limit, layout, keys, bits.millibits_per_key);
-  bits.lowered = within < bits.millibits_per_key;
-  bits.millibits_per_key = within;
-  return bits;
+      MillibitsWithin(payload_limit, layout, keys, millibits_per_key);
+  return {within, within < millibits_per_key};
 }
 
 FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
                             uint32_t millibits_per_key, uint64_t framing_size,
-                            uint64_t max_filter_bytes,
-                            const std::atomic<int64_t>* balance) {
-  const uint64_t overhead = framing_size + kBlockTrailerSize;
+                            uint64_t max_filter_bytes, bool grows) {
   FilterBuffer buffer;
   buffer.plan = PlanFilter(&layout, keys, millibits_per_key);
-  if (balance != nullptr) {
-    const double planned_rate = PlanRate(buffer.plan);
-    const double allowed_rate =
-        planned_rate - static_cast<double>(balance->load()) / kBalanceUnit;
-    // Try filters that are smaller by up to a quarter, as RocksDB does.
-    for (uint64_t sixteenths = 12; sixteenths < 16; ++sixteenths) {
-      const Plan smaller = PlanFilter(
-          &layout, keys,
-          static_cast<uint32_t>(millibits_per_key * sixteenths / 16));
-      if (PlanRate(smaller) <= allowed_rate) {
-        buffer.plan = smaller;
-        break;
-      }
-    }
+  if (grows) {
+    const uint64_t overhead = framing_size + kBlockTrailerSize;
     const uint64_t wanted = buffer.plan.payload_size + overhead;
     // An allocation shows how many bytes the allocator provides. The buffer
     // itself is then allocated with its final size, so that nothing writes
@@ -134,20 +109,18 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
           &buffer.plan,
           std::min(usable - overhead, max_filter_bytes - framing_size));
     }
-    buffer.balance_change = static_cast<int64_t>(
-        (PlanRate(buffer.plan) - planned_rate) * kBalanceUnit);
   }
   buffer.bytes.reset(new char[buffer.plan.payload_size + framing_size]());
   return buffer;
 }
 
-BuilderSettings SettingsFor(const PolicyOptions& options, const LevelBits& bits,
+BuilderSettings SettingsFor(const PolicyOptions& options,
+                            uint32_t millibits_per_key,
                             const LevelAtCreation& level,
                             const KeyMapping& mapping) {
   BuilderSettings settings;
-  settings.layout = bits.layout;
-  settings.millibits_per_key = bits.millibits_per_key;
-  settings.false_positive_rate = bits.false_positive_rate;
+  settings.layout = FindLayout(options.layout);
+  settings.millibits_per_key = millibits_per_key;
   settings.max_build_bytes = options.max_build_bytes;
   settings.max_filter_bytes = options.max_filter_bytes;
   settings.mapping = mapping;
@@ -262,9 +235,8 @@ void BitsBuilder::Charge(uint64_t more) {
 
 FilterBits BitsBuilder::BitsOf(const LayoutRow& row, uint64_t keys,
                                uint64_t max_filter_bytes) const {
-  return BitsFor({settings_.millibits_per_key, settings_.false_positive_rate,
-                  max_filter_bytes},
-                 row, keys, SealedFramingSize(settings_.seal));
+  return BitsFor(row, keys, settings_.millibits_per_key,
+                 SealedFramingSize(settings_.seal), max_filter_bytes);
 }
 
 Slice BitsBuilder::Build() {
@@ -277,7 +249,7 @@ Slice BitsBuilder::Build() {
       const LayoutRow* affordable = FindAffordableLayout(
           row, hashes_.size(), bits.millibits_per_key, hashes_.MemorySize(),
           settings_.detect_corruption, settings_.max_build_bytes);
-      if (affordable != row) {  // which may need other bits for the rate
+      if (affordable != row) {  // which may get other bits within the limit
         row = affordable;
         continue;
       }
@@ -293,11 +265,9 @@ Slice BitsBuilder::Build() {
 
 Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key) {
   const size_t framing_size = SealedFramingSize(settings_.seal);
-  FilterBuffer buffer = AllocateFilter(row, hashes_.size(), millibits_per_key,
-                                       framing_size, settings_.max_filter_bytes,
-                                       settings_.optimize_for_memory
-                                           ? &settings_.tally->rounding_balance
-                                           : nullptr);
+  FilterBuffer buffer =
+      AllocateFilter(row, hashes_.size(), millibits_per_key, framing_size,
+                     settings_.max_filter_bytes, settings_.optimize_for_memory);
   const Plan& plan = buffer.plan;
   const uint64_t size = plan.payload_size + framing_size;
   const bool keep_hashes = settings_.detect_corruption;
@@ -308,7 +278,6 @@ Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key) {
     return {};
   }
   Seal(payload, plan.payload_size, plan.last_byte, settings_.seal);
-  settings_.tally->rounding_balance += buffer.balance_change;
   finished_kind_ = FilterKind::kFilter;
   finished_bytes_ += size;
   built_ = std::move(buffer.bytes);
@@ -412,15 +381,6 @@ void BitsBuilder::WarnOf(const FilterBits& bits) const {
       return keys() + " in one " + settings_.layout->name +
              " filter: beyond some " + std::to_string(many / 1'000'000) +
              " million its hash adds false positives; use another layout or "
-             "partitioned filters";
-    });
-  }
-  if (bits.rate_missed) {
-    WarnOnce(BuilderWarning::kMissedRate, [&] {
-      return "a filter of " + keys() +
-             " has a higher rate than false_positive_rate=" +
-             NumberText(settings_.false_positive_rate) +
-             ", which its layout cannot reach: use another layout or "
              "partitioned filters";
     });
   }

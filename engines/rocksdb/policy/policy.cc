@@ -21,10 +21,9 @@
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/base/rocksdb_version.h"
-#include "engines/rocksdb/levels/level_bits.h"
-#include "engines/rocksdb/levels/tree_listener.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
+#include "engines/rocksdb/policy/table_bits.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
@@ -43,21 +42,6 @@ using rocksdb::Status;
 using std::chrono::steady_clock;
 
 constexpr char kOwnCompatibilityName[] = "deltabloom.SealedFilter";
-
-constexpr char kNoListener[] =
-    "allocation=levels without its listener: all tables get "
-    "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
-    "file, or NewRocksDBFilterListener() to DBOptions::listeners";
-
-constexpr char kNoListenerForTotal[] =
-    "filter_memory is not kept without its listener: all tables get "
-    "min_bits_per_key; add listeners=deltabloom to the DBOptions of the "
-    "OPTIONS file, or NewRocksDBFilterListener() to DBOptions::listeners";
-
-constexpr char kNoTree[] =
-    "the bits per key are uniform until the first flush or compaction, which "
-    "tells the tree to the listener: recovery and CompactFiles do not. Call "
-    "ReadRocksDBTree before CompactFiles";
 
 // Returns "deltabloom: <error>", and passes it to the reporter as well.
 std::string Report(const Process& process, const std::string& error) {
@@ -91,21 +75,16 @@ struct LiveOptions {
   // (SetOptions from 9.8 on) and use the policy.
   Status Set(const OptionMap& map, bool ignores_unknown) {
     const Status status = StatusOf([&] {
-      std::string unknown;
+      std::string notice;
       std::string wrong;
       {
         const std::lock_guard<std::mutex> lock(mutex);
         PolicyOptions changed = options;
-        wrong = ApplyPolicyOptions(map, in_use, &changed,
-                                   ignores_unknown ? &unknown : nullptr);
+        wrong = ApplyPolicyOptions(map, in_use, ignores_unknown, &changed);
+        notice = changed.notice;
         if (!in_use || wrong.empty()) options = std::move(changed);
       }
-      if (!unknown.empty()) {
-        unknown = "ignored, as version " + std::string(kVersion) +
-                  " does not know them: " + unknown;
-        Report(*process, unknown);
-        if (!in_use) ignored = unknown;
-      }
+      if (!notice.empty()) Report(*process, notice);
       if (wrong.empty()) return Status::OK();
       const std::string line = Report(*process, wrong);
       if (!in_use && error.empty()) error = line;
@@ -146,11 +125,9 @@ struct LiveOptions {
   Process* const process;
   mutable std::mutex mutex;
   PolicyOptions options;  // guarded by mutex
-  // The first error in the text that the policy is made from, and a line about
-  // its unknown options, which ignore_unknown_options allows. Neither changes
-  // once the policy is in use.
+  // The first error in the text that the policy is made from. It does not
+  // change once the policy is in use.
   std::string error;
-  std::string ignored;
   // True once the policy is in use: an error then has no effect but its Status.
   std::atomic<bool> in_use{false};
 };
@@ -277,12 +254,10 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       const rocksdb::FilterBuildingContext& context) const override {
     try {
       const PolicyOptions options = live_.Get();
-      const LevelBits bits = ChooseBits(options, context);
+      LogConfiguration(options, context.info_log);
       LogMismatch(options, context.info_log);
-      if (bits.false_positive_rate == 0 &&
-          bits.millibits_per_key < kMinMillibitsPerKey) {
-        return nullptr;
-      }
+      const uint32_t millibits_per_key = MillibitsOfTable(options, context);
+      if (millibits_per_key < kMinMillibitsPerKey) return nullptr;
       // LogConfiguration() has logged the error.
       if (options.TransformIsUnknown()) return nullptr;
       HashedKeys keys;
@@ -293,14 +268,12 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
                        "seed: this table gets no filter");
         return nullptr;
       }
-      BuilderSettings builder = SettingsFor(
-          options, bits, {context.level_at_creation, context.is_bottommost},
-          KeyMapping(options.transform, keys));
+      BuilderSettings builder =
+          SettingsFor(options, millibits_per_key,
+                      {context.level_at_creation, context.is_bottommost},
+                      KeyMapping(options.transform, keys));
       const rocksdb::BlockBasedTableOptions& table = context.table_options;
-      // allocation=levels needs the sizes that it chooses.
-      builder.optimize_for_memory =
-          table.optimize_filters_for_memory &&
-          options.allocation == RocksDBAllocation::kUniform;
+      builder.optimize_for_memory = table.optimize_filters_for_memory;
       builder.detect_corruption = table.detect_filter_construct_corruption;
       builder.charged_cache = CacheToCharge(table);
       builder.log = context.info_log;
@@ -357,23 +330,12 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       const PolicyOptions options = live_.Get();
       std::string conflict;
       if (options.transform != nullptr) conflict = TransformConflict(family);
-      if (conflict.empty()) {
-        conflict = MemoryProblem(*process_, db, options.filter_memory);
-      }
       if (!conflict.empty()) {
         return Status::InvalidArgument("deltabloom: " + conflict);
       }
       {
         const std::lock_guard<std::mutex> lock(log_mutex_);
-        for (auto& [log, state] : logs_) {
-          state.text.clear();
-          state.no_tree = false;
-        }
-      }
-      // The LOG may not be open yet; then the first table logs it.
-      if (options.allocation == RocksDBAllocation::kLevels &&
-          !HasTreeListener(db.listeners)) {
-        LogConfiguration(options, db.info_log.get(), true);
+        for (auto& [log, state] : logs_) state.text.clear();
       }
       return FilterPolicy::ValidateOptions(db, family);
     });
@@ -393,8 +355,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   // The lines of a LOG, and when it got the statistics or was seen first.
   struct LogState {
     std::string text;
-    std::string header;    // of it; loggers keep headers for good
-    bool no_tree = false;  // it has the line about that
+    std::string header;  // of it; loggers keep headers for good
     steady_clock::time_point statistics = steady_clock::now();
   };
 
@@ -413,30 +374,12 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     AddPolicy(process, this, statistics_.get());
   }
 
-  LevelBits ChooseBits(const PolicyOptions& options,
-                       const rocksdb::FilterBuildingContext& context) const {
-    if (options.allocation != RocksDBAllocation::kLevels) {
-      LogConfiguration(options, context.info_log, false);
-      return UniformBitsFor(options, context.level_at_creation);
-    }
-    const LevelChoice choice =
-        ChooseByLevel(process_, options, context, statistics_);
-    LogConfiguration(options, context.info_log, choice.no_listener);
-    if (choice.no_tree) LogNoTree(context);
-    if (!choice.log_line.empty()) {
-      WithoutThrowing([&] {
-        rocksdb::Info(context.info_log, "%s", choice.log_line.c_str());
-      });
-    }
-    return choice.bits;
-  }
-
   // RocksDB itself logs only the policy's name. A LOG is known by the address
   // of its logger. A rolled LOG repeats the header, not the warnings. In this
-  // and the next two functions a line for which memory has run out comes with
-  // the next builder.
-  void LogConfiguration(const PolicyOptions& options, Logger* log,
-                        bool no_listener) const noexcept {
+  // function and the next a line for which memory has run out comes with the
+  // next builder.
+  void LogConfiguration(const PolicyOptions& options,
+                        Logger* log) const noexcept {
     using Level = rocksdb::InfoLogLevel;
     if (log == nullptr) return;
     const bool done = WithoutThrowing([&] {
@@ -450,10 +393,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
                                 const std::string& line) {
         if (applies) lines.emplace_back(level, line);
       };
-      const bool has_total = options.filter_memory != 0;
-      add(no_listener && !has_total, Level::WARN_LEVEL, kNoListener);
-      add(no_listener && has_total, Level::WARN_LEVEL, kNoListenerForTotal);
-      add(!live_.ignored.empty(), Level::WARN_LEVEL, live_.ignored);
+      add(!options.notice.empty(), Level::WARN_LEVEL, options.notice);
       add(!live_.error.empty(), Level::ERROR_LEVEL,
           "not as it was set: " + live_.error);
       std::string text;
@@ -474,21 +414,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     if (done) return;
     const std::lock_guard<std::mutex> lock(log_mutex_);
     logs_.erase(log);
-  }
-
-  void LogNoTree(const rocksdb::FilterBuildingContext& context) const noexcept {
-    if (context.info_log == nullptr) return;
-    WithoutThrowing([&] {
-      {
-        const std::lock_guard<std::mutex> lock(log_mutex_);
-        if (std::exchange(StateOf(context.info_log).no_tree, true)) return;
-      }
-      rocksdb::Warn(context.info_log,
-                    "[deltabloom] allocation=levels, column family %s, a table "
-                    "of level %d: %s",
-                    context.column_family_name.c_str(),
-                    context.level_at_creation, kNoTree);
-    });
   }
 
   void LogMismatch(const PolicyOptions& options, Logger* log) const noexcept {

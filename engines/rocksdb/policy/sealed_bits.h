@@ -12,7 +12,6 @@
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/options.h"
-#include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/table.h"
@@ -23,60 +22,51 @@
 
 namespace deltabloom::internal {
 
-// The options of this name in RocksDBFilterOptions.
-struct FilterSizeOptions {
-  uint32_t millibits_per_key = 0;
-  double false_positive_rate = 0;  // if not 0, instead of them
-  uint64_t max_filter_bytes = kUnlimited;
-};
-
 struct FilterBits {
   uint32_t millibits_per_key;  // 0: no filter
   bool lowered;                // to fit max_filter_bytes
-  bool rate_missed;            // the layout has no rate as low as that
 };
 
 // Returns the bits of a filter of `keys` keys with framing_size bytes around
-// its payload. REQUIRES: keys is 1 or more.
-FilterBits BitsFor(const FilterSizeOptions& options, const LayoutRow& layout,
-                   uint64_t keys, uint64_t framing_size);
+// its payload, which are millibits_per_key where max_filter_bytes allows it.
+// REQUIRES: keys is 1 or more.
+FilterBits BitsFor(const LayoutRow& layout, uint64_t keys,
+                   uint32_t millibits_per_key, uint64_t framing_size,
+                   uint64_t max_filter_bytes);
 
 struct FilterBuffer {
   Plan plan;
   std::unique_ptr<char[]> bytes;  // zeroed, for payload and framing
-  int64_t balance_change = 0;     // added to the balance once it is built
 };
 
-// Allocates a buffer of the size that the layout plans for the keys. With a
-// balance (RocksDB's optimize_filters_for_memory) the size fills what the
-// allocator hands out, up to max_filter_bytes. The balance is the sum over all
-// filters of (rate of the size taken - rate of the size planned), in units of
-// 2^-32; it stays near 0. Many threads may share it. Throws std::bad_alloc.
+// Allocates a buffer of the size that the layout plans for the keys. With
+// `grows` (RocksDB's optimize_filters_for_memory) the filter also takes what
+// the allocator hands out beyond it, up to max_filter_bytes; it is never
+// smaller. Throws std::bad_alloc.
 FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
                             uint32_t millibits_per_key, uint64_t framing_size,
-                            uint64_t max_filter_bytes,
-                            const std::atomic<int64_t>* balance);
+                            uint64_t max_filter_bytes, bool grows);
 
 // Warnings that the LOG gets once for all builders of a policy.
 enum class BuilderWarning : uint8_t {
   kManyKeys,
   kLoweredBits,
   kNoFilter,
-  kMissedRate,
   kCount,
 };
 
 // What the builders of a policy share. It is owned by them and by the policy,
 // as RocksDB destroys them in any order.
 struct SharedTally {
-  std::atomic<int64_t> rounding_balance{0};  // for AllocateFilter()
   std::atomic<bool> warned[static_cast<size_t>(BuilderWarning::kCount)] = {};
 };
 
 // The settings that a builder takes from its policy and from RocksDB's context.
 // Members named like options of RocksDBFilterOptions have their meaning.
-struct BuilderSettings : FilterSizeOptions {
+struct BuilderSettings {
   const LayoutRow* layout = nullptr;
+  uint32_t millibits_per_key = 0;
+  uint64_t max_filter_bytes = kUnlimited;
   uint64_t max_build_bytes = 0;
   KeyMapping mapping;
   SealOptions seal;                  // without what the mapping sets
@@ -89,10 +79,11 @@ struct BuilderSettings : FilterSizeOptions {
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
 
-// Returns the settings that follow from a policy's options: `bits` of a table,
-// by allocation, the level of the table, and the mapping of its keys. The other
-// settings come from RocksDB's options and from the caller.
-BuilderSettings SettingsFor(const PolicyOptions& options, const LevelBits& bits,
+// Returns the settings that follow from a policy's options, and from the bits,
+// the level and the mapping of the keys of a table. The other settings come
+// from RocksDB's options and from the caller.
+BuilderSettings SettingsFor(const PolicyOptions& options,
+                            uint32_t millibits_per_key,
                             const LevelAtCreation& level,
                             const KeyMapping& mapping);
 

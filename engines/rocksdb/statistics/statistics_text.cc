@@ -10,7 +10,6 @@
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "util/json.h"
-#include "util/rates/allocation.h"
 #include "util/version.h"
 
 namespace deltabloom {
@@ -71,12 +70,6 @@ constexpr uint64_t kLeastNegatives = 1000;
 // false positives, or it would go unnoticed; docs/guide.md promises both.
 constexpr double kLeastReadsPerSecond = 1;
 constexpr double kLeastShare = 0.1;
-// Advice names no smaller change of a row's bits per key: half a bit changes
-// its rate by a factor of 2^0.5 = 1.4 at most.
-constexpr double kLeastBits = 0.5;
-// Advice gives no row more bits than this, with which even a Bloom filter has
-// 2^(-24 ln 2) = 10^-5 false positives per lookup.
-constexpr double kMostBits = 24;
 // Below, compact is mostly its fallback.
 constexpr double kLeastKeysPerFilter = 1000;
 
@@ -84,14 +77,13 @@ constexpr double kLeastKeysPerFilter = 1000;
 // before compression.
 constexpr double kBlockBytes = 4096;
 
-// A row whose filters could have other bits per key.
+// A row whose filters could be of another layout.
 struct Share {
   const Row* row;
   double absent;  // lookups of absent keys, per second
   double keys;
   double bits;  // per key
   double rate;
-  RateCurve curve;
 };
 
 std::vector<Share> SharesOf(const RocksDBFilterStatistics& statistics) {
@@ -104,16 +96,9 @@ std::vector<Share> SharesOf(const RocksDBFilterStatistics& statistics) {
     }
     const double absent =
         static_cast<double>(row.negatives) + row.expected_false_positives;
-    const double bits = row.BitsPerKey();
-    // One more bit per key multiplies the rate of compact by a half; three more
-    // multiply that of local and classic by a quarter (docs/guide.md).
-    const double fall = row.layout == "compact" ? 0.5 : std::pow(0.25, 1.0 / 3);
-    RateOption option;
-    option.rate = [=](double b) { return rate * std::pow(fall, b - bits); };
-    option.max_bits = std::max(kMostBits, bits);
     shares.push_back({&row, absent / statistics.seconds,
-                      static_cast<double>(row.keys_open), bits, rate,
-                      RateCurve({option})});
+                      static_cast<double>(row.keys_open), row.BitsPerKey(),
+                      rate});
   }
   return shares;
 }
@@ -127,42 +112,7 @@ std::string PerSecond(double reads) {
   return NumberText(reads, reads < 10 ? 1 : 0) + " reads per second";
 }
 
-// Advises other bits per level in the same bytes.
-void AddOtherBits(const std::vector<Share>& shares,
-                  std::vector<std::string>* lines) {
-  if (shares.size() < 2) return;
-  std::vector<SortedRun> runs;
-  double keys = 0;
-  double all_bits = 0;
-  for (const Share& share : shares) {
-    runs.push_back({share.keys, share.absent, &share.curve});
-    keys += share.keys;
-    all_bits += share.keys * share.bits;
-  }
-  const Allocation best = AllocateBits(shares[0].curve, runs, all_bits / keys);
-  double now = 0;
-  double saved = 0;
-  std::vector<std::string> moves;
-  for (size_t i = 0; i < shares.size(); ++i) {
-    const Share& share = shares[i];
-    const double bits = best.runs[i].bits_per_key;
-    const double reads = share.absent * (share.rate - best.runs[i].rate);
-    now += share.absent * share.rate;
-    saved += reads;
-    if (std::abs(bits - share.bits) < kLeastBits) continue;
-    moves.push_back(NameOf(*share.row) + "; " + NumberText(bits, 1) +
-                    " would " + (reads < 0 ? "cost " : "save ") +
-                    PerSecond(std::abs(reads)));
-  }
-  if (saved < kLeastReadsPerSecond || saved < kLeastShare * now) return;
-  lines->insert(lines->end(), moves.begin(), moves.end());
-  lines->push_back("together, in the same " + NumberText(all_bits / 8e6, 1) +
-                   " MB: " + PerSecond(saved) + " fewer, of " +
-                   NumberText(now, now < 10 ? 1 : 0));
-}
-
-// Advises compact in the same bytes, whose rate is 2^-(0.98 bits); not for
-// level 0, whose filters are built all the time.
+// Advises compact in the same bytes, whose rate is 2^-(0.98 bits).
 void AddCompact(const std::vector<Share>& shares,
                 std::vector<std::string>* lines) {
   double now = 0;
@@ -204,7 +154,8 @@ void AddLoads(const RocksDBFilterStatistics& statistics,
       NumberText(of_each / 1e3, 1) +
       " kB; a partition of a partitioned filter has 4 kB by default. Or keep "
       "filters in memory: cache_index_and_filter_blocks=false, a larger block "
-      "cache, or filter_memory of what it can hold");
+      "cache, or fewer bits_per_key, as deltabloom estimate DIR "
+      "--filter-memory SIZE computes them");
 }
 
 }  // namespace
@@ -284,7 +235,6 @@ std::vector<std::string> RocksDBFilterStatistics::Advice() const {
   const std::vector<Share> shares = SharesOf(*this);
   std::vector<std::string> lines;
   AddLoads(*this, &lines);
-  AddOtherBits(shares, &lines);
   AddCompact(shares, &lines);
   return lines;
 }
