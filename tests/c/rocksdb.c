@@ -113,8 +113,8 @@ static void CheckAddFilters(const char* path) {
                 refused[i].wanted);
   }
   char* error = NULL;
-  CHECK(deltabloom_rocksdb_add_filters(
-            options, "bits_per_key=18;seeded=on", &error) == 1);
+  CHECK(deltabloom_rocksdb_add_filters(options, "bits_per_key=18;seeded=on",
+                                       &error) == 1);
   CheckNoError(error);
   UseDatabase(path, options, 0);
 
