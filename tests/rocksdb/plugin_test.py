@@ -378,6 +378,96 @@ class StatisticsFile(InAFolder):
         # The file is written once a second, not more often.
         self.assertLessEqual(len(written), time.monotonic() - started + 1)
 
+    def blocked(self, command, fill):
+        """Runs the command with a file for the statistics that cannot be
+        opened, or, if it is to be filled, not be written."""
+        out = self.folder / "blocked.json"
+        script = 'mkfifo "$0.$$.tmp"; read go; exec env LD_PRELOAD="$1" "${@:2}"'
+        process = subprocess.Popen(
+            ["bash", "-c", script, out, PRELOAD, *command],
+            env=dict(os.environ, DELTABLOOM_STATISTICS=str(out), DELTABLOOM_STATISTICS_SECONDS="1"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        pipe = self.folder / f"blocked.json.{process.pid}.tmp"
+        while not pipe.exists():
+            time.sleep(0.01)
+        if fill:
+            end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+            self.addCleanup(os.close, end)
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    os.write(end, bytes(4096))
+        # Whoever waits for the file waits for ever.
+        stdout, stderr = process.communicate("go\n", timeout=120)
+        self.assertEqual(process.returncode, 0, stderr)
+        return stdout, stderr
+
+    def test_nothing_waits_for_a_file_system_that_hangs(self):
+        command = self.db_bench("deltabloom:10:local", "fillrandom,flush,readrandom", 100000000)
+        command += ["--duration=2", "--write_buffer_size=1000000"]
+        for fill in (False, True):
+            with self.subTest(fill=fill):
+                stdout, stderr = self.blocked(command, fill)
+                self.assertIn("readrandom ", stdout)
+                (line,) = [line for line in stderr.splitlines() if "deltabloom" in line]
+                self.assertIn("deltabloom: the last statistics are not in ", line)
+
+    def host(self, mode, **variables):
+        """Starts a program that is no program of RocksDB's: Python."""
+        host = pathlib.Path(__file__).parent / "preload" / "host.py"
+        process = subprocess.Popen(
+            [sys.executable, host, POLICY, ROCKSDB, self.db, mode],
+            env=dict(os.environ, DELTABLOOM_STATISTICS_SECONDS="1", **variables),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def lookups_in(self, path, at_least):
+        """Waits for a file with so many lookups."""
+        lookups = -1
+        deadline = time.monotonic() + 50
+        while lookups < at_least and time.monotonic() < deadline:
+            time.sleep(0.05)
+            if path.exists():
+                lookups = sum(row["lookups"] for row in json.loads(path.read_text())["rows"])
+        return lookups
+
+    def test_an_idle_program_that_only_reads(self):
+        self.counted(self.folder / "filled.json")
+        out = self.folder / "out.json"
+        process = self.host("read", DELTABLOOM_STATISTICS=str(out))
+        self.assertEqual(process.stdout.readline(), "3 lookups\n")
+        self.assertEqual(self.lookups_in(out, 3), 3)
+        out.unlink()
+        self.assertEqual(self.lookups_in(out, 3), 3)
+        self.assertEqual(process.communicate("\n")[1], "")
+        self.assertEqual(process.returncode, 0)
+
+    def test_forked_children(self):
+        """One without a policy of its own writes nothing, also at its end; one
+        that makes a policy has a thread again."""
+        self.counted(self.folder / "filled.json")
+        process = self.host("fork", DELTABLOOM_STATISTICS=str(self.folder / "out.%p.json"))
+        silent, reading = process.stdout.readline().split()
+        parent = self.folder / f"out.{process.pid}.json"
+        self.assertEqual(self.lookups_in(parent, 3), 3)
+        self.assertEqual(self.lookups_in(self.folder / f"out.{reading}.json", 3), 3)
+        self.assertEqual(process.communicate("\n")[1], "")
+        self.assertEqual(process.returncode, 0)
+        expected = sorted([parent.name, f"out.{reading}.json"])
+        self.assertEqual(self.names("out*"), expected)
+        self.assertNotEqual(silent, reading)
+
     def test_process_number_in_the_name(self):
         self.counted(self.folder / "out.%p.json")
         (name,) = self.names("out*")

@@ -185,20 +185,6 @@ TEST(LookupCountersTest, WrapsAroundAndDifferencesAreRight) {
   EXPECT_EQ(row.expected_false_positives, 1);
 }
 
-std::atomic<int> ticks{0};
-
-TEST(LookupCountersTest, TicksAtEveryMultiple) {
-  const uint32_t slot = internal::NewLookupSlot();
-  internal::lookup_tick = [] { ++ticks; };
-  ticks = 0;
-  for (int i = 0; i < 640; ++i) CountLookups(slot, 1, 0, 0);
-  EXPECT_EQ(ticks, 10);
-  for (int i = 0; i < 20; ++i) CountLookups(slot, 32, 0, 0);
-  EXPECT_EQ(ticks, 20);
-  internal::lookup_tick = nullptr;
-  internal::FreeLookupSlot(slot);
-}
-
 // The last lookups of a thread, when its own counters are gone already.
 struct LateLookups {
   ~LateLookups() {

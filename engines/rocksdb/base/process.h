@@ -17,8 +17,6 @@
 // the threads' own: a lookup has to find them in two instructions.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <map>
 #include <memory>
@@ -84,9 +82,9 @@ struct Process {
   // statistics/: policies are added when they are made. Its mutex is locked
   // before those of policies.
   Guarded<CountingPolicies> counting;
-  // statistics/: the id of the process in which a policy was made last. After a
-  // fork it is still that of the parent.
-  std::atomic<pid_t> counting_process{0};
+  // statistics/: called with no lock held after a policy was added, if it is
+  // set. Must not throw.
+  std::atomic<void (*)()> policy_was_made{nullptr};
 
   // policy/: set by programs that ignore a Status of RocksDB and would go on
   // without a filter; null in others.

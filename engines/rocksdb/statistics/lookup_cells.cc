@@ -12,7 +12,6 @@
 namespace deltabloom::internal {
 
 __thread LookupCells this_threads_cells = {nullptr, 0, false};
-std::atomic<TickFunction> lookup_tick{nullptr};
 
 namespace {
 

@@ -50,19 +50,6 @@ void FreeLookupSlot(uint32_t slot);
 // There are never more negatives than lookups.
 LookupTotals SumLookups(uint32_t slot);
 
-// If set, it is called with no lock held by the lookup in which a thread's
-// number of lookups in a slot passes a multiple of kLookupsPerTick, and
-// whenever a filter is opened or built. Must not throw.
-using TickFunction = void (*)();
-inline constexpr uint64_t kLookupsPerTick = 64;
-extern std::atomic<TickFunction> lookup_tick
-    __attribute__((visibility("hidden")));
-
-inline void Tick() {
-  const TickFunction tick = lookup_tick.load(kRelaxed);
-  if (tick != nullptr) tick();
-}
-
 // Counts in a thread that has no cell for this slot yet.
 void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
                         double expected);
@@ -77,14 +64,11 @@ inline void CountLookups(uint32_t slot, uint64_t lookups, uint64_t negatives,
     return;
   }
   LookupCell& cell = mine.cells[slot];
-  const uint64_t before = cell.lookups.load(kRelaxed);
-  cell.lookups.store(before + lookups, kRelaxed);
+  cell.lookups.store(cell.lookups.load(kRelaxed) + lookups, kRelaxed);
   cell.expected.store(cell.expected.load(kRelaxed) + expected, kRelaxed);
   // Last, and read first: never more than the lookups.
   cell.negatives.store(cell.negatives.load(kRelaxed) + negatives,
                        std::memory_order_release);
-  const uint64_t changed = (before + lookups) ^ before;
-  if (__builtin_expect(changed >= kLookupsPerTick, 0)) Tick();
 }
 
 }  // namespace deltabloom::internal

@@ -1,7 +1,5 @@
 #include "engines/rocksdb/statistics/statistics.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -103,10 +101,6 @@ void AddRow(const RocksDBFilterRow& row, RocksDBFilterRow* sum) {
   sum->rate_known = sum->rate_known || row.rate_known;
 }
 
-bool CountsInThisProcess(const Process& process) {
-  return process.counting_process == getpid();
-}
-
 RocksDBFilterStatistics Baseline::Since(const FilterRows& now) const {
   const std::chrono::duration<double> passed =
       std::chrono::steady_clock::now() - time;
@@ -144,7 +138,6 @@ void PolicyStatistics::CountBuilt(std::string_view filter, FilterKind kind,
   WithoutThrowing([&] {
     Group(ClassOf(filter, kind))
         .Count(FilterGroup::kBuilt, 1, filter.size(), keys);
-    Tick();
   });
 }
 
@@ -169,14 +162,17 @@ void PolicyStatistics::Reset() {
 
 void AddPolicy(Process* process, const FilterPolicy* policy,
                PolicyStatistics* statistics) {
-  process->counting_process = getpid();
-  const auto counting = process->counting.Lock();
-  if (counting->earlier == nullptr) {
-    counting->earlier = std::make_shared<EarlierCounts>();
+  {
+    const auto counting = process->counting.Lock();
+    if (counting->earlier == nullptr) {
+      counting->earlier = std::make_shared<EarlierCounts>();
+    }
+    counting->counting.insert(statistics);
+    statistics->process_ = process;
+    counting->policies[policy] = statistics;
   }
-  counting->counting.insert(statistics);
-  statistics->process_ = process;
-  counting->policies[policy] = statistics;
+  const auto policy_was_made = process->policy_was_made.load();
+  if (policy_was_made != nullptr) policy_was_made();
 }
 
 void RemovePolicy(Process* process, const FilterPolicy* policy) {
@@ -229,7 +225,6 @@ OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
   }
   group_->Count(FilterGroup::kOpen, 1, bytes_, keys_);
   group_->CountLoaded(bytes_);
-  Tick();
 }
 
 OpenFilter::~OpenFilter() {

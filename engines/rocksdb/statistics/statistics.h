@@ -178,10 +178,6 @@ class OpenFilter {
   double expected_[2] = {0, 0};
 };
 
-// Returns whether a policy was made in this process, and not before a fork.
-// Takes no lock.
-bool CountsInThisProcess(const Process& process);
-
 // The functions of the public header use these. From AddPolicy() on the
 // statistics are part of the sum of the process. REQUIRES: they outlive
 // RemovePolicy().
