@@ -12,6 +12,7 @@
 #include "engines/rocksdb/policy/function_check.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/policy/result_check.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
@@ -19,6 +20,7 @@ namespace {
 
 using internal::HasDeclaredFunctions;
 using internal::WrongFunction;
+using internal::WrongResult;
 using rocksdb::FilterBitsBuilder;
 
 std::string Version(int major, int minor, int patch) {
@@ -194,7 +196,8 @@ std::vector<Kind> Kinds() {
 TEST(LibraryCheckTest, EveryKindHasTheFunctions) {
   for (const Kind& kind : Kinds()) {
     const auto builder = NewBitsBuilder(*kind.policy, kind.table);
-    EXPECT_EQ(WrongFunction(builder.get(), *kind.policy), nullptr) << kind.name;
+    EXPECT_EQ(WrongFunction(builder.get()), nullptr) << kind.name;
+    EXPECT_EQ(WrongResult(builder.get(), *kind.policy), nullptr) << kind.name;
   }
   const Kind legacy = Kinds()[2];
   EXPECT_TRUE(
@@ -206,7 +209,8 @@ TEST(LibraryCheckTest, AClassOfItsOwnIsAsGood) {
     WithExchanged<0, 0>(
         Declared(), *kind.policy, kind.table, [&](FilterBitsBuilder* builder) {
           EXPECT_TRUE(HasDeclaredFunctions(*builder));
-          EXPECT_EQ(WrongFunction(builder, *kind.policy), nullptr) << kind.name;
+          EXPECT_EQ(WrongFunction(builder), nullptr) << kind.name;
+          EXPECT_EQ(WrongResult(builder, *kind.policy), nullptr) << kind.name;
         });
   }
 }
@@ -229,7 +233,9 @@ TEST(LibraryCheckTest, AnyTwoFunctionsExchangedAreFound) {
         WithExchanged<one, other>(
             Declared(), *bloom.policy, bloom.table,
             [&](FilterBitsBuilder* builder) {
-              EXPECT_NE(WrongFunction(builder, *bloom.policy), nullptr)
+              const char* wrong = WrongFunction(builder);
+              if (wrong == nullptr) wrong = WrongResult(builder, *bloom.policy);
+              EXPECT_NE(wrong, nullptr)
                   << one << " and " << other << " exchanged";
             });
       }
@@ -241,11 +247,11 @@ TEST(LibraryCheckTest, NamesTheFunction) {
   const Kind bloom = Kinds()[0];
   WithExchanged<kCalculateSpace, kEstimatedFpRate>(
       Declared(), *bloom.policy, bloom.table, [&](FilterBitsBuilder* builder) {
-        EXPECT_STREQ(WrongFunction(builder, *bloom.policy), "CalculateSpace");
+        EXPECT_STREQ(WrongResult(builder, *bloom.policy), "CalculateSpace");
       });
   WithExchanged<kAddKey, kEstimatedFpRate>(
       Declared(), *bloom.policy, bloom.table, [&](FilterBitsBuilder* builder) {
-        EXPECT_STREQ(WrongFunction(builder, *bloom.policy), "AddKey");
+        EXPECT_STREQ(WrongFunction(builder), "AddKey");
       });
 }
 

@@ -15,8 +15,13 @@
 // with the declarations in policy/private_abi.h.
 #define DELTABLOOM_ROCKSDB_IS_NEWER \
   (DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 10, 0))
-#if DELTABLOOM_ROCKSDB_IS_NEWER && !defined(DELTABLOOM_IN_ROCKSDB) && \
-    !defined(DELTABLOOM_ROCKSDB_UNTESTED)
+// Also true: no compiler compares them, as it does in RocksDB's own build.
+#if DELTABLOOM_ROCKSDB_IS_NEWER && !defined(DELTABLOOM_IN_ROCKSDB)
+#define DELTABLOOM_ROCKSDB_IS_UNTESTED 1
+#else
+#define DELTABLOOM_ROCKSDB_IS_UNTESTED 0
+#endif
+#if DELTABLOOM_ROCKSDB_IS_UNTESTED && !defined(DELTABLOOM_ROCKSDB_UNTESTED)
 #error \
     "This Deltabloom knows RocksDB up to 11.9. Take one that knows this version, \
 or build for it untested with the CMake option DELTABLOOM_ROCKSDB_UNTESTED=ON: \

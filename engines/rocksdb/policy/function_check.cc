@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <string>
 
 #include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/status.h"
@@ -150,63 +149,6 @@ Function FirstWrongFunction(FilterBitsBuilder* builder) {
   return kFunctions;
 }
 
-// The name of the first function that does not return what it should. REQUIRES:
-// FirstWrongFunction() has found none.
-const char* FirstWrongResult(FilterBitsBuilder* builder,
-                             const rocksdb::FilterPolicy& policy) {
-  // The space has more bytes than keys; ApproximateNumEntries would return
-  // fewer.
-  const size_t space = builder->CalculateSpace(1000);
-  if (space <= 1000 || space > 4000) return kNames[kCalculateSpace];
-  const size_t entries = builder->ApproximateNumEntries(space);
-  if (entries < 900 || entries > 1200) return kNames[kApproximateNumEntries];
-  const double rate = builder->EstimatedFpRate(1000, space);
-  if (!(rate > 0 && rate < 0.1)) return kNames[kEstimatedFpRate];
-
-  constexpr int kKeys = 32;
-  // The first half is in the filter.
-  std::array<std::string, 2 * kKeys> names;
-  std::array<Slice, 2 * kKeys> keys;
-  std::array<Slice*, 2 * kKeys> pointers;
-  for (size_t i = 0; i < names.size(); ++i) {
-    names[i] = "deltabloom self-check " + std::to_string(i);
-    keys[i] = names[i];
-    pointers[i] = &keys[i];
-  }
-  const Slice prefix = "deltabloom";
-  builder->AddKey(prefix);
-  for (size_t i = 0; i < kKeys; ++i) {
-#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
-    if (i % 2 == 0) {
-      builder->AddKeyAndAlt(keys[i], prefix);
-      continue;
-    }
-#endif
-    builder->AddKey(keys[i]);
-  }
-  if (builder->EstimateEntriesAdded() != kKeys + 1) return kNames[kAddKey];
-  std::unique_ptr<const char[]> owner;
-  Status status;
-  const Slice filter = builder->Finish(&owner, &status);
-  if (!status.ok() || filter.size() < kKeys || filter.size() > 32 * kKeys) {
-    return kNames[kFinishWithStatus];
-  }
-  if (!builder->MaybePostVerify(filter).ok()) return kNames[kMaybePostVerify];
-
-  const auto reader = NewBitsReader(policy, filter);
-  std::array<bool, 2 * kKeys> batch;
-  reader->MayMatch(kKeys, pointers.data(), batch.data());
-  reader->MayMatch(kKeys, &pointers[kKeys], &batch[kKeys]);
-  int absent_matches = 0;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const bool match = reader->MayMatch(keys[i]);
-    if (match != batch[i] || (i < kKeys && !match)) return "MayMatch";
-    if (i >= kKeys && match) ++absent_matches;
-  }
-  const bool is_right = reader->MayMatch(prefix) && absent_matches <= kKeys / 2;
-  return is_right ? nullptr : "MayMatch";
-}
-
 }  // namespace
 
 // A sanitizer checks what lies between constants, too; this reads it.
@@ -221,11 +163,9 @@ __attribute__((no_sanitize("address"))) bool HasDeclaredFunctions(
   return table[kFunctions] == nullptr;
 }
 
-const char* WrongFunction(FilterBitsBuilder* builder,
-                          const rocksdb::FilterPolicy& policy) {
+const char* WrongFunction(FilterBitsBuilder* builder) {
   const Function wrong = FirstWrongFunction(builder);
-  return wrong == kFunctions ? FirstWrongResult(builder, policy)
-                             : kNames[wrong];
+  return wrong == kFunctions ? nullptr : kNames[wrong];
 }
 
 }  // namespace deltabloom::internal

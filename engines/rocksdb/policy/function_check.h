@@ -1,7 +1,8 @@
-// Checks that RocksDB's builders and readers have the functions that
-// private_abi.h declares. The check calls these functions. A library may have
-// other ones in their places, so the first calls are chosen such that they do
-// no harm then.
+// Checks that a builder of a RocksDB that is newer than those compared with
+// private_abi.h has the functions declared there. The check calls functions
+// that may be others than the declared ones, so it is made for no other
+// RocksDB: where the versions are equal, the declarations are known to be
+// right.
 #pragma once
 
 #include "engines/rocksdb/policy/private_abi.h"
@@ -13,12 +14,11 @@ namespace deltabloom::internal {
 // function of its own.
 bool HasDeclaredFunctions(const rocksdb::FilterBitsBuilder& builder);
 
-// Calls every function of an empty builder of 9 to 30 bits per key, and of the
-// reader that `policy` makes of its filter. Returns what names the first one
-// that does not do what is declared, or null. A builder that has the declared
-// functions in another order does no harm (on x86-64), but cannot be destroyed
-// any more.
-const char* WrongFunction(rocksdb::FilterBitsBuilder* builder,
-                          const rocksdb::FilterPolicy& policy);
+// Calls the functions of an empty builder with arguments that all of them take.
+// Returns the name of the first one that is not the declared one, or null.
+// CalculateSpace, EstimatedFpRate and ApproximateNumEntries are not told apart.
+// A builder that has the declared functions in another order does no harm (on
+// x86-64), but cannot be destroyed any more.
+const char* WrongFunction(rocksdb::FilterBitsBuilder* builder);
 
 }  // namespace deltabloom::internal

@@ -7,9 +7,12 @@
 #include <string>
 
 #include "engines/rocksdb/base/rocksdb_version.h"
-#include "engines/rocksdb/policy/function_check.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/policy/result_check.h"
+#if DELTABLOOM_ROCKSDB_IS_UNTESTED
+#include "engines/rocksdb/policy/function_check.h"
+#endif
 
 namespace deltabloom::internal {
 namespace {
@@ -35,7 +38,7 @@ std::string FunctionProblem(const std::string& what) {
   return "deltabloom: the RocksDB loaded (built as " + HeadersVersion() +
          ") does not build and read its own filters as expected (" + what +
          "): use an unmodified RocksDB of " +
-         (DELTABLOOM_ROCKSDB_IS_NEWER
+         (DELTABLOOM_ROCKSDB_IS_UNTESTED
               ? "a version that this Deltabloom knows, or build "
                 "Deltabloom inside RocksDB's own build"
               : "this version");
@@ -49,12 +52,17 @@ std::string FindFunctionProblem() {
     if (builders[i] == nullptr) return FunctionProblem("no builder");
   }
   const char* wrong = nullptr;
+#if DELTABLOOM_ROCKSDB_IS_UNTESTED
   // Legacy Bloom filters' builder adds no function of its own.
-  if (DELTABLOOM_ROCKSDB_IS_NEWER && !HasDeclaredFunctions(*builders[2])) {
+  if (!HasDeclaredFunctions(*builders[2])) {
     wrong = "another number of functions";
   }
   for (size_t i = 0; i < filters.size() && wrong == nullptr; ++i) {
-    wrong = WrongFunction(builders[i].get(), *filters[i].policy);
+    wrong = WrongFunction(builders[i].get());
+  }
+#endif
+  for (size_t i = 0; i < filters.size() && wrong == nullptr; ++i) {
+    wrong = WrongResult(builders[i].get(), *filters[i].policy);
   }
   if (wrong == nullptr) return {};
   // The builders are leaked, because it is not known how to destroy them.
