@@ -108,6 +108,35 @@ function(check_consumers kind)
   endforeach()
 endfunction()
 
+# A project whose only language is C links, or is told what to do.
+function(check_c_project kind)
+  set(prefix "${WORK}/in a prefix/${kind}")
+  set(program_of_core ${SOURCE}/tests/install/consumer/use.c)
+  set(program_of_rocksdb ${SOURCE}/tests/c/rocksdb.c)
+  foreach(component core rocksdb)
+    if(NOT component IN_LIST components)
+      continue()
+    endif()
+    set(build ${WORK}/consumer_c_${kind}_${component})
+    run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${build} -G Ninja
+      -DCMAKE_C_COMPILER=${CC} -DCMAKE_PREFIX_PATH=${prefix} -DLANGUAGE=C
+      -DCOMPONENTS=${component} -DPROGRAM=${program_of_${component}})
+    run(${CMAKE_COMMAND} --build ${build})
+    file(MAKE_DIRECTORY ${build}/folder)
+    run(${CMAKE_COMMAND} -E chdir ${build}/folder ${build}/use_${component})
+    message(STATUS "${kind}, a project in C, ${component}: ${output}")
+  endforeach()
+  file(WRITE ${WORK}/in_function/CMakeLists.txt
+    "cmake_minimum_required(VERSION 3.22)\nproject(consumer C)\n"
+    "function(find)\n  find_package(deltabloom REQUIRED)\nendfunction()\nfind()\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/in_function -B ${WORK}/in_function/build
+      -G Ninja -DCMAKE_PREFIX_PATH=${prefix}
+    RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE output)
+  if(result EQUAL 0 OR NOT output MATCHES "add CXX to the languages")
+    message(FATAL_ERROR "find_package in a function, without CXX: ${output}")
+  endif()
+endfunction()
+
 # The libraries export names of Deltabloom alone, and the functions of
 # deltabloom/c.h each in one of them.
 function(check_exports prefix)
@@ -234,6 +263,7 @@ endif()
 foreach(kind static shared)
   install(${kind})
   check_consumers(${kind})
+  check_c_project(${kind})
   if(ROCKSDB)
     check_plugin("${WORK}/in a prefix/${kind}")
   endif()
