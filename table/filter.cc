@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "table/framing.h"
 #include "util/cpu.h"
@@ -13,6 +14,7 @@
 #include "util/json.h"
 #include "util/key_batch.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom {
 
@@ -83,12 +85,17 @@ void FilterBuilder::Finish(std::string* dst) {
 }
 
 Filter::Filter(std::string_view filter, Hash hash) {
-  ParseRaw(filter, hash, ActiveCpu(), &parsed_, nullptr);
+  static_assert(sizeof(ParsedFilter) <= sizeof(parsed_) &&
+                alignof(ParsedFilter) <= 8 &&
+                std::is_trivially_copyable<ParsedFilter>::value);
+  auto* const parsed = ::new (static_cast<void*>(parsed_)) ParsedFilter;
+  ParseRaw(filter, hash, ActiveCpu(), parsed, nullptr);
+  may_match_ = parsed->may_match;
 }
 
 void Filter::MayMatch(const std::string_view* keys, size_t n,
                       bool* may_match) const {
-  MayMatchViews(parsed_, keys, n, may_match);
+  MayMatchViews(Parsed(), keys, n, may_match);
 }
 
 std::string DescribeFilter(std::string_view filter) {

@@ -12,6 +12,7 @@
 #include "util/hash.h"
 #include "util/hash64.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/siphash.h"
 
 namespace deltabloom::internal {

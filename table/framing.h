@@ -15,6 +15,7 @@
 
 #include "util/cpu.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/siphash.h"
 
 namespace deltabloom::internal {

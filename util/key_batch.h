@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "deltabloom/filter.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::internal {
 

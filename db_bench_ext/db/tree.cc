@@ -21,6 +21,7 @@
 #include "table/sst/sst.h"
 #include "util/cpu.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::db_reads {

@@ -21,6 +21,7 @@
 #include "util/cpu.h"
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::bench {

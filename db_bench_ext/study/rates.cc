@@ -19,6 +19,7 @@
 #include "util/hash_list.h"
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::study {
 namespace {

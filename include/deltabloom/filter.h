@@ -11,10 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include "deltabloom/export.h"
 
@@ -98,38 +96,7 @@ class DELTABLOOM_EXPORT FilterBuilder {
 };
 
 namespace internal {
-
-class KeyBatch;
-
-// Holds a plain struct of the layout: the sizes that its functions need.
-class AnyShape {
- public:
-  template <typename Shape>
-  void Set(const Shape& shape) {
-    static_assert(sizeof(Shape) <= sizeof(bytes_) && alignof(Shape) <= 8 &&
-                  std::is_trivially_copyable<Shape>::value);
-    ::new (static_cast<void*>(bytes_)) Shape(shape);
-  }
-  // REQUIRES: the type is that of the last Set.
-  template <typename Shape>
-  const Shape& As() const {
-    return *std::launder(reinterpret_cast<const Shape*>(bytes_));
-  }
-
- private:
-  alignas(8) unsigned char bytes_[40];
-};
-
-// Filter bytes after parsing, with the functions for their layout and this CPU.
-struct ParsedFilter {
-  bool (*may_match)(const ParsedFilter&, std::string_view key);
-  void (*may_match_many)(const ParsedFilter&, KeyBatch keys, size_t n,
-                         bool* may_match);
-  const unsigned char* payload;
-  uint64_t payload_size;  // bytes
-  AnyShape shape;
-};
-
+struct ParsedFilter;
 }  // namespace internal
 
 // A view over filter bytes, parsed once; the bytes must outlive it. Any bytes
@@ -141,7 +108,7 @@ class DELTABLOOM_EXPORT Filter {
 
   // Returns false only if `key` was not added.
   bool MayMatch(std::string_view key) const {
-    return parsed_.may_match(parsed_, key);
+    return may_match_(Parsed(), key);
   }
 
   // Sets may_match[i] to MayMatch(keys[i]) for every i in [0, n). The memory
@@ -151,7 +118,14 @@ class DELTABLOOM_EXPORT Filter {
   void MayMatch(const std::string_view* keys, size_t n, bool* may_match) const;
 
  private:
-  internal::ParsedFilter parsed_;
+  const internal::ParsedFilter& Parsed() const {
+    return *reinterpret_cast<const internal::ParsedFilter*>(parsed_);
+  }
+
+  // The lookup for the layout of the filter and this CPU.
+  bool (*may_match_)(const internal::ParsedFilter&, std::string_view key);
+  // A ParsedFilter, which may change and grow without a change of this header.
+  alignas(8) unsigned char parsed_[120];
 };
 
 // Describes raw filter bytes in one line: "classic, 6 probes, 80 bits", or the

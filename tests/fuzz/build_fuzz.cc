@@ -20,6 +20,7 @@
 #include "util/cpu.h"
 #include "util/hash_list.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::fuzz {
 namespace {

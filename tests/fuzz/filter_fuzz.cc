@@ -13,6 +13,7 @@
 #include "table/framing.h"
 #include "tests/fuzz/harness.h"
 #include "util/cpu.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::fuzz {
 namespace {

@@ -13,6 +13,7 @@
 #include "util/cpu.h"
 #include "util/key_batch.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::fuzz {
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"
 #include "table/framing.h"
@@ -18,6 +17,7 @@
 #include "tests/fuzz/harness.h"
 #include "util/coding.h"
 #include "util/cpu.h"
+#include "util/parsed_filter.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

@@ -19,6 +19,7 @@
 #include "util/hash64.h"
 #include "util/hash_list.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom {
 namespace {

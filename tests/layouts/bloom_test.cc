@@ -21,6 +21,7 @@
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
 #include "util/layouts/local/local.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom {
 namespace {

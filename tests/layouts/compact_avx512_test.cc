@@ -29,6 +29,7 @@ inline __m512i _mm512_maskz_loadu_epi64(__mmask8 mask, const void* from) {
 #include "util/key_batch.h"
 #include "util/layouts/compact/avx512.cc"
 #include "util/layouts/compact/compact.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::internal::compact {
 namespace {

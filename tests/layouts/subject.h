@@ -16,6 +16,7 @@
 
 #include "util/key_batch.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::test {
 

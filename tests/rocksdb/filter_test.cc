@@ -30,6 +30,7 @@
 #include "util/cpu.h"
 #include "util/hash64.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/rates/layout_rates.h"
 #include "util/siphash.h"
 // Newer releases declare the functions of a Cache here.

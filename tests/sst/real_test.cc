@@ -25,6 +25,7 @@
 #include "tests/sst/real_tables.h"
 #include "tests/test_data.h"
 #include "util/cpu.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::test {
 namespace {

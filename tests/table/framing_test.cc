@@ -18,6 +18,7 @@
 #include "util/hash.h"
 #include "util/key_batch.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/siphash.h"
 
 namespace deltabloom::internal {

@@ -19,6 +19,7 @@
 #include "util/cpu.h"
 #include "util/hash_list.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"
 

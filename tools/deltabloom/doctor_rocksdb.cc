@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/plugin/find_rocksdb.h"
@@ -21,6 +20,7 @@
 #include "tools/deltabloom/filter_use.h"
 #include "tools/deltabloom/options_file.h"
 #include "util/cpu.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::tools {
 namespace {

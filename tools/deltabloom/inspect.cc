@@ -21,6 +21,7 @@
 #include "tools/program/program.h"
 #include "util/coding.h"
 #include "util/cpu.h"
+#include "util/parsed_filter.h"
 #include "util/range/filter.h"
 
 namespace deltabloom::tools {

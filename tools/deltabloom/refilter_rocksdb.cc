@@ -27,7 +27,6 @@
 #include <utility>
 #include <vector>
 
-#include "deltabloom/filter.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
@@ -40,6 +39,7 @@
 #include "tools/deltabloom/verify.h"
 #include "util/cpu.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::tools {

@@ -25,6 +25,7 @@
 #include "tools/program/program.h"
 #include "util/cpu.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::tools {

@@ -18,6 +18,7 @@
 #include "tools/deltabloom/verify.h"
 #include "util/coding.h"
 #include "util/cpu.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
@@ -22,6 +21,7 @@
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
 #include "util/cpu.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::tools {
 namespace {

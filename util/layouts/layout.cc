@@ -15,6 +15,7 @@
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/compact/compact.h"
 #include "util/layouts/local/local.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::internal {
 

@@ -17,6 +17,7 @@
 #include "deltabloom/filter.h"
 #include "util/cpu.h"
 #include "util/hash_list.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::internal {
 

@@ -21,6 +21,7 @@
 #include "util/hash_list.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {

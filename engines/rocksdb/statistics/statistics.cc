@@ -19,6 +19,7 @@
 #include "engines/rocksdb/statistics/lookup_cells.h"
 #include "table/framing.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::internal {
 

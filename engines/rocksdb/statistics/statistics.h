@@ -16,6 +16,7 @@
 #include "engines/rocksdb/statistics/lookup_cells.h"
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::internal {
 

@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <iterator>
 
-#include "deltabloom/filter.h"
 #include "util/coding.h"
 #include "util/hash64.h"
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::internal::classic {

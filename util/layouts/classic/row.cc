@@ -10,6 +10,7 @@
 #include "util/hash_list.h"
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::internal::classic {
 namespace {

@@ -15,6 +15,7 @@
 #include "util/layouts/compact/compact.h"
 #include "util/layouts/layout.h"
 #include "util/layouts/local/local.h"
+#include "util/parsed_filter.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::internal::compact {

@@ -9,10 +9,10 @@
 #include <memory>
 #include <mutex>
 
-#include "deltabloom/filter.h"
 #include "util/coding.h"
 #include "util/layouts/layout.h"
 #include "util/layouts/local/local.h"
+#include "util/parsed_filter.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::internal::local {

@@ -11,6 +11,7 @@
 #include "util/hash_list.h"
 #include "util/layouts/layout.h"
 #include "util/layouts/local/local.h"
+#include "util/parsed_filter.h"
 
 namespace deltabloom::internal::local {
 namespace {
