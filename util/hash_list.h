@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -19,9 +20,9 @@ class HashList {
   void Add(uint64_t hash) {
     if (used_ == capacity_) AddChunk();
     if (hash_size_ == 4) {
-      reinterpret_cast<uint32_t*>(tail_)[used_] = static_cast<uint32_t>(hash);
+      static_cast<uint32_t*>(tail_)[used_] = static_cast<uint32_t>(hash);
     } else {
-      tail_[used_] = hash;
+      static_cast<uint64_t*>(tail_)[used_] = hash;
     }
     ++used_;
   }
@@ -40,7 +41,7 @@ class HashList {
   void ForEachChunk(Fn fn) const {
     for (const Chunk& chunk : chunks_) {
       const bool last = &chunk == &chunks_.back();
-      fn(reinterpret_cast<const T*>(chunk.words.get()),
+      fn(static_cast<const T*>(chunk.memory.get()),
          last ? used_ : chunk.capacity);
     }
   }
@@ -52,7 +53,7 @@ class HashList {
     size_t i = 0;
     ForEachChunk<T>([&](const T* hashes, size_t n) {
       fn(hashes, n);
-      chunks_[i++].words.reset();
+      chunks_[i++].memory.reset();
     });
     Clear();
   }
@@ -61,9 +62,12 @@ class HashList {
   static constexpr size_t kFirstChunkBytes = size_t{4} << 10;
   static constexpr size_t kLargestChunkBytes = size_t{256} << 10;
 
+  struct Delete {
+    void operator()(void* memory) const { ::operator delete(memory); }
+  };
   struct Chunk {
-    std::unique_ptr<uint64_t[]> words;
-    size_t capacity;  // hashes
+    std::unique_ptr<void, Delete> memory;  // of hashes of either size
+    size_t capacity;                       // hashes
   };
 
   // Kept out of Add, so that Add needs few registers.
@@ -72,21 +76,21 @@ class HashList {
     const size_t bytes =
         std::clamp(static_cast<size_t>(memory_size_ / 32) & ~size_t{7},
                    kFirstChunkBytes, kLargestChunkBytes);
-    Chunk chunk{std::unique_ptr<uint64_t[]>(new uint64_t[bytes / 8]),
+    Chunk chunk{std::unique_ptr<void, Delete>(::operator new(bytes)),
                 bytes / hash_size_};
     chunks_.push_back(std::move(chunk));
     full_ += used_;
     used_ = 0;
-    tail_ = chunks_.back().words.get();
+    tail_ = chunks_.back().memory.get();
     capacity_ = chunks_.back().capacity;
     memory_size_ += bytes;
   }
 
   std::vector<Chunk> chunks_;
-  uint64_t* tail_ = nullptr;
-  size_t used_ = 0;      // hashes in the last chunk
-  size_t capacity_ = 0;  // hashes that fit the last chunk
-  uint64_t full_ = 0;    // hashes in all chunks before it
+  void* tail_ = nullptr;  // memory of the last chunk
+  size_t used_ = 0;       // hashes in the last chunk
+  size_t capacity_ = 0;   // hashes that fit the last chunk
+  uint64_t full_ = 0;     // hashes in all chunks before it
   uint64_t memory_size_ = 0;
   unsigned hash_size_;
 };

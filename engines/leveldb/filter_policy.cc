@@ -28,18 +28,21 @@ class LevelDBPolicy : public leveldb::FilterPolicy {
 
   const char* Name() const override { return name_.c_str(); }
 
+  // LevelDB is built without exceptions. Without memory the filter is two zero
+  // bytes, which match every key; no shorter one does. So the program ends if
+  // there is no memory for these.
   void CreateFilter(const leveldb::Slice* keys, int n,
-                    std::string* dst) const override {
+                    std::string* dst) const noexcept override {
+    constexpr size_t kFallbackSize = 2;
     const size_t start = dst->size();
+    dst->reserve(start + kFallbackSize);
     try {
       internal::AppendFilter(
           options_, static_cast<size_t>(n),
           [keys](size_t i) { return View(keys[i]); }, dst);
     } catch (const std::bad_alloc&) {
-      // LevelDB is built without exceptions: go on without this filter. Two
-      // zero bytes match every key.
       dst->resize(start);
-      dst->append(2, '\0');
+      dst->resize(start + kFallbackSize, '\0');  // there is room
     }
   }
 

@@ -155,8 +155,9 @@ TEST(LevelDBPolicy, OwnName) {
   }
 }
 
-// If memory runs out, LevelDB sees no exception, and the filter matches every
-// key. Compact fails when its payload is already allocated.
+// If memory runs out once or for good, LevelDB sees no exception, and the
+// filter matches every key. Compact fails when its payload is already
+// allocated.
 TEST(LevelDBPolicy, OutOfMemory) {
   constexpr int kKeys = 3000;  // enough that building allocates
   const std::vector<std::string> texts = test::Random(1).Keys(kKeys, 10);
@@ -165,22 +166,35 @@ TEST(LevelDBPolicy, OutOfMemory) {
     const auto policy =
         bloom ? NewLevelDBBloomFilterPolicy(10)
               : NewLevelDBFilterPolicy(test::OptionsOf(Layout::kCompact));
-    std::string complete = "before";
+    std::string complete(100, 'x');  // more than a string has in itself
+    const std::string before = complete;
     policy->CreateFilter(keys.data(), kKeys, &complete);
-    std::string dst;
-    dst.reserve(2 * complete.size());  // LevelDB's string does not fail here
-    long failures = 0;
-    for (; failures < 100; ++failures) {
-      dst = "before";
-      test::FailAllocation(failures);
-      policy->CreateFilter(keys.data(), kKeys, &dst);
-      const bool failed = test::AllocationFailed();
-      test::FailAllocation(-1);
-      if (!failed) break;
-      ASSERT_EQ(dst, std::string("before\0\0", 8)) << failures;
+    // The first allocation is for the two bytes. LevelDB cannot go on without
+    // them, as no filter of fewer bytes matches every key.
+    std::string full(before);
+    full.shrink_to_fit();
+    EXPECT_DEATH(
+        {
+          test::FailAllocation(0);
+          policy->CreateFilter(keys.data(), kKeys, &full);
+        },
+        "bad_alloc");
+    for (const bool and_later_ones : {false, true}) {
+      std::string dst;
+      long failures = 1;
+      for (; failures < 100; ++failures) {
+        dst = std::string(before);
+        dst.shrink_to_fit();
+        test::FailAllocation(failures, and_later_ones);
+        policy->CreateFilter(keys.data(), kKeys, &dst);
+        const bool failed = test::AllocationFailed();
+        test::FailAllocation(-1);
+        if (!failed) break;
+        ASSERT_EQ(dst, before + std::string(2, '\0')) << failures;
+      }
+      EXPECT_EQ(dst, complete);
+      EXPECT_GT(failures, 1);
     }
-    EXPECT_EQ(dst, complete);
-    EXPECT_GT(failures, 0);
   }
 }
 

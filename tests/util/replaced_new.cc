@@ -14,7 +14,7 @@ constexpr size_t kHeader = alignof(std::max_align_t);
 std::atomic<size_t> live_bytes{0}, peak_bytes{0}, allocations{0},
     largest_block{0};
 std::atomic<long> allocations_left{-1};
-std::atomic<bool> failed{false};
+std::atomic<bool> failed{false}, fails_on{false};
 
 void Raise(std::atomic<size_t>* most, size_t value) {
   *most = std::max(most->load(), value);
@@ -23,6 +23,7 @@ void Raise(std::atomic<size_t>* most, size_t value) {
 bool FailsNow() {
   if (allocations_left < 0 || allocations_left-- != 0) return false;
   failed = true;
+  if (fails_on) allocations_left = 0;
   return true;
 }
 
@@ -91,7 +92,8 @@ void ResetPeak() {
 size_t Allocations() { return allocations; }
 size_t LargestBlock() { return largest_block; }
 
-void FailAllocation(long number) {
+void FailAllocation(long number, bool and_later_ones) {
+  fails_on = and_later_ones;
   allocations_left = number;
   failed = false;
 }

@@ -17,9 +17,10 @@ void ResetPeak();
 size_t Allocations();
 size_t LargestBlock();
 
-// Lets allocation `number` from now on, the first being 0, fail, once; the ones
-// before and after it succeed. A negative number lets none fail.
-void FailAllocation(long number);
+// Lets allocation `number` from now on, the first being 0, fail. The ones
+// before it succeed, and so do those after it, unless `and_later_ones`. A
+// negative number lets none fail.
+void FailAllocation(long number, bool and_later_ones = false);
 
 // Returns whether that allocation was reached.
 bool AllocationFailed();
