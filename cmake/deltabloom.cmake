@@ -5,8 +5,14 @@ add_library(deltabloom_build_flags INTERFACE)
 target_compile_options(deltabloom_build_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion
   $<$<BOOL:${DELTABLOOM_WERROR}>:-Werror>)
-if(DELTABLOOM_SANITIZE)
-  target_compile_options(deltabloom_build_flags INTERFACE
+# clang checks which mutex is held (util/mutex.h).
+target_compile_options(deltabloom_build_flags INTERFACE
+  $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wthread-safety>)
+# Assertions are for builds with sanitizers, whatever the type of the build.
+if(NOT DELTABLOOM_SANITIZE)
+  target_compile_options(deltabloom_build_flags INTERFACE -DNDEBUG)
+else()
+  target_compile_options(deltabloom_build_flags INTERFACE -UNDEBUG
     -fsanitize=${DELTABLOOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
     # The RocksDB engine has no RTTI, which is what this check looks at.
     -fno-sanitize=vptr)

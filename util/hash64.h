@@ -3,6 +3,7 @@
 // hash", is the definition, with the reasons for its shape in docs/design.md.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -142,6 +143,7 @@ inline uint64_t Hash64(std::string_view key) {
 // The hash of the first `bits` bits, followed by zeros to a whole byte.
 // REQUIRES: bits > 0; 8 bytes can be read.
 inline uint64_t Hash64OfBits(const char* data, size_t bits) {
+  assert(bits > 0);
   const size_t size = (bits + 7) / 8;
   const uint64_t kept = ~(((uint64_t{1} << (8 * size - bits)) - 1) << 56);
   if (size > 32) return Hash64Long(data, size, kept);

@@ -1,6 +1,7 @@
 // A filter whose bytes were parsed once.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -19,15 +20,24 @@ class AnyShape {
     static_assert(sizeof(Shape) <= sizeof(bytes_) && alignof(Shape) <= 8 &&
                   std::is_trivially_copyable<Shape>::value);
     ::new (static_cast<void*>(bytes_)) Shape(shape);
+#ifndef NDEBUG
+    type_ = &kType<Shape>;
+#endif
   }
   // REQUIRES: the type is that of the last Set.
   template <typename Shape>
   const Shape& As() const {
+    assert(type_ == &kType<Shape>);
     return *std::launder(reinterpret_cast<const Shape*>(bytes_));
   }
 
  private:
   alignas(8) unsigned char bytes_[40];
+#ifndef NDEBUG
+  template <typename Shape>
+  static constexpr char kType = 0;
+  const void* type_ = nullptr;  // the address is the type's own
+#endif
 };
 
 // Filter bytes after parsing, with the functions for their layout and this CPU.

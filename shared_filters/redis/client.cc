@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -15,6 +14,7 @@
 
 #include "deltabloom/redis_filter.h"
 #include "shared_filters/redis/connection.h"
+#include "util/mutex.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -135,7 +135,7 @@ Client::Server* Client::Find(const Endpoint& endpoint) {
 RedisStatus Client::Take(const Endpoint& endpoint, bool fresh,
                          Deadline deadline, std::unique_ptr<Link>* link) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Server* const server = Find(endpoint);
     if (!server->circuit.Allow(Clock::now())) {
       return {RedisError::kCircuitOpen,
@@ -205,7 +205,7 @@ RedisStatus Client::Open(const Endpoint& endpoint, Deadline deadline,
 }
 
 void Client::Failed(const Endpoint& endpoint) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Server* const server = Find(endpoint);
   server->idle.clear();
   if (server->circuit.Failed(Clock::now())) ++statistics_.circuits_opened;
@@ -250,7 +250,7 @@ RedisStatus Client::Exchange(const Endpoint& endpoint,
       const bool is_loading = IsError(replies->back(), "LOADING") ||
                               IsError(replies->back(), "BUSY ");
       if (is_loading) Failed(endpoint);
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       Server* const server = Find(endpoint);
       if (!is_loading) server->circuit.Succeeded();
       link->reused = true;
@@ -332,7 +332,7 @@ bool Client::IsFinal(Call* call, const Endpoint& from,
 }
 
 bool Client::KnownOwner(uint32_t slot, Endpoint* endpoint) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = owners_.find(slot);
   if (found == owners_.end() || !found->second.exists()) return false;
   *endpoint = found->second;
@@ -340,7 +340,7 @@ bool Client::KnownOwner(uint32_t slot, Endpoint* endpoint) const {
 }
 
 void Client::SetOwner(uint32_t slot, const Endpoint& owner) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   owners_[slot] = owner;
 }
 
@@ -348,7 +348,7 @@ void Client::SetOwner(uint32_t slot, const Endpoint& owner) {
 RedisStatus Client::FindOwner(const Call& call, Endpoint* owner) {
   std::vector<Endpoint> nodes;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     nodes = nodes_;
   }
   nodes.push_back(first_);
@@ -374,7 +374,7 @@ RedisStatus Client::FindOwner(const Call& call, Endpoint* owner) {
     if (status.ok()) {
       std::vector<Endpoint> servers =
           ParseSlots(replies[0], node, call.slot, owner);
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!servers.empty()) nodes_ = std::move(servers);
       owners_[call.slot] = *owner;
       if (owner->exists()) return {};

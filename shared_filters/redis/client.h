@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "shared_filters/redis/connection.h"
+#include "util/mutex.h"
 
 namespace deltabloom::internal {
 
@@ -105,11 +105,11 @@ class Client {
   // change(&statistics), for one thread at a time.
   template <typename Change>
   void Count(Change change) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     change(&statistics_);
   }
   RedisFilterStatistics Statistics() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return statistics_;
   }
 
@@ -133,7 +133,7 @@ class Client {
   };
   struct Call;
 
-  Server* Find(const Endpoint& endpoint);  // REQUIRES: mutex_ held
+  Server* Find(const Endpoint& endpoint) DELTABLOOM_WITH_LOCK(mutex_);
   RedisStatus Take(const Endpoint& endpoint, bool fresh, Deadline deadline,
                    std::unique_ptr<Link>* link);
   RedisStatus Open(const Endpoint& endpoint, Deadline deadline, Link* link);
@@ -154,11 +154,13 @@ class Client {
   const RedisOptions options_;
   const Endpoint first_;
 
-  mutable std::mutex mutex_;
-  std::map<std::string, Server> servers_;  // guarded, as are
-  std::map<uint32_t, Endpoint> owners_;    // of the slots in use
-  std::vector<Endpoint> nodes_;            // of the cluster
-  RedisFilterStatistics statistics_;
+  mutable Mutex mutex_;
+  std::map<std::string, Server> servers_ DELTABLOOM_GUARDED_BY(mutex_);
+  // Of the slots in use.
+  std::map<uint32_t, Endpoint> owners_ DELTABLOOM_GUARDED_BY(mutex_);
+  // Of the cluster.
+  std::vector<Endpoint> nodes_ DELTABLOOM_GUARDED_BY(mutex_);
+  RedisFilterStatistics statistics_ DELTABLOOM_GUARDED_BY(mutex_);
 };
 
 }  // namespace deltabloom::internal

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "shared_filters/redis/client.h"
 #include "shared_filters/redis/connection.h"
 #include "shared_filters/redis/descriptor.h"
+#include "util/mutex.h"
 
 namespace deltabloom {
 
@@ -215,9 +215,10 @@ RedisStatus RedisFilter::Adopt(const RedisOptions& redis,
 }
 
 RedisStatus RedisFilter::Rep::Get(DescriptorRef* descriptor) {
-  std::unique_lock lock(mutex);
-  *descriptor = current;
-  lock.unlock();
+  {
+    const MutexLock lock(mutex);
+    *descriptor = current;
+  }
   return *descriptor == nullptr ? Reload(descriptor) : RedisStatus();
 }
 
@@ -230,7 +231,7 @@ RedisStatus RedisFilter::Rep::Reload(DescriptorRef* descriptor) {
     return client->BitsLost(fresh->name);
   }
   *descriptor = fresh;
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   current = fresh;
   return {};
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "shared_filters/redis/client.h"
 #include "shared_filters/redis/descriptor.h"
 #include "shared_filters/redis/verify.h"
+#include "util/mutex.h"
 
 namespace deltabloom {
 
@@ -77,8 +77,8 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
 
   internal::Identities verified_by;
 
-  std::mutex mutex;
-  internal::DescriptorRef current;  // guarded by it
+  internal::Mutex mutex;
+  internal::DescriptorRef current DELTABLOOM_GUARDED_BY(mutex);
 };
 
 }  // namespace deltabloom

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "shared_filters/redis/client.h"
 #include "shared_filters/redis/descriptor.h"
+#include "util/mutex.h"
 
 namespace deltabloom::internal {
 
@@ -30,18 +30,18 @@ class Identities {
 
   // Empty if it was not verified.
   std::string Of(const std::string& descriptor_key) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = identities_.find(descriptor_key);
     return found == identities_.end() ? "" : found->second;
   }
   void Set(const std::string& descriptor_key, const std::string& identity) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     identities_[descriptor_key] = identity;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::string, std::string> identities_;
+  mutable Mutex mutex_;
+  std::map<std::string, std::string> identities_ DELTABLOOM_GUARDED_BY(mutex_);
 };
 
 }  // namespace deltabloom::internal

@@ -1,6 +1,7 @@
 // Defines the functions of deltabloom/rocksdb.h, and registers with RocksDB.
 #include "deltabloom/rocksdb.h"
 
+#include <cassert>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -69,6 +70,7 @@ class RemovedListener final : public EventListener {
 namespace internal {
 
 int AddFactories(ObjectLibrary& library) {
+  assert(LibraryProblem().empty());
   // One pattern takes all URIs that begin with the name: with narrower patterns
   // RocksDB would take a misspelt URI for no policy without an error.
   AddFactory<const FilterPolicy>(

@@ -20,11 +20,11 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 
 #include "engines/rocksdb/base/key_transforms.h"
+#include "util/mutex.h"
 
 namespace rocksdb {
 class FilterPolicy;
@@ -47,14 +47,14 @@ class Guarded {
     T& operator*() const { return *object_; }
 
    private:
-    const std::lock_guard<std::mutex> lock_;
+    const MutexLock lock_;
     T* const object_;
   };
 
   Access Lock() { return Access(this); }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   T object_;
 };
 

@@ -15,7 +15,6 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -26,6 +25,7 @@
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/process.h"
 #include "util/json.h"
+#include "util/mutex.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -113,7 +113,7 @@ struct FileSettings {
 // Held while the statistics are collected, and by fork(): a child must not
 // inherit the locks of that from a thread that it does not have. Not held
 // while the file is written.
-std::mutex collecting;
+Mutex collecting;
 
 // The thread of one process, and its file. Never destroyed, because the thread
 // may run as long as the process.
@@ -123,7 +123,7 @@ class StatisticsWriter {
       : settings_(std::move(settings)),
         path_(ForProcess(settings_.path, process_)) {}
 
-  // REQUIRES: called once.
+  // Called once.
   void Start() noexcept {
     // The program's signals are for its own threads.
     sigset_t all;
@@ -133,6 +133,7 @@ class StatisticsWriter {
     try {
       std::thread([this] { Run(); }).detach();
     } catch (const std::exception& failure) {
+      const MutexLock lock(mutex_);
       ended_ = true;
       Complain(std::string(kFileVariable) +
                ": no thread to write the file: " + failure.what());
@@ -142,10 +143,12 @@ class StatisticsWriter {
 
   // Called at the end of the program: waits until the last file is written.
   void Finish() {
-    std::unique_lock<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
     changed_.notify_all();
-    if (!changed_.wait_for(lock, kLongestWaitAtExit, [&] { return ended_; })) {
+    const auto has_ended = [this]()
+                               DELTABLOOM_WITH_LOCK(mutex_) { return ended_; };
+    if (!changed_.wait_for(mutex_, kLongestWaitAtExit, has_ended)) {
       Complain("the last statistics are not in " + path_ +
                ": it could not be written within a second (" + kFileVariable +
                ")");
@@ -166,26 +169,27 @@ class StatisticsWriter {
     } else {
       WithoutThrowing([&] { Write(); });
     }
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
     changed_.notify_all();
   }
 
   // Returns whether the program ends, or false after the interval.
   bool WaitForEnd() {
-    const auto is_ending = [&] { return ending_; };
-    std::unique_lock<std::mutex> lock(mutex_);
+    const auto is_ending = [this]()
+                               DELTABLOOM_WITH_LOCK(mutex_) { return ending_; };
+    const MutexLock lock(mutex_);
     if (settings_.seconds == 0) {
-      changed_.wait(lock, is_ending);
+      changed_.wait(mutex_, is_ending);
       return true;
     }
-    return changed_.wait_for(lock, std::chrono::seconds(settings_.seconds),
+    return changed_.wait_for(mutex_, std::chrono::seconds(settings_.seconds),
                              is_ending);
   }
 
   // Returns an empty text if memory has run out: the file stays as it was.
   std::string Text() const {
-    const std::lock_guard<std::mutex> lock(collecting);
+    const MutexLock lock(collecting);
     const std::unique_ptr<char, decltype(&std::free)> text(
         deltabloom_rocksdb_statistics(settings_.json ? "json" : "prometheus",
                                       nullptr),
@@ -218,20 +222,21 @@ class StatisticsWriter {
   const std::string path_;
   bool failed_ = false;  // and said so, since a write went well
 
-  std::mutex mutex_;  // of the rest; never held while a file is written
-  std::condition_variable changed_;
-  bool ending_ = false;
-  bool ended_ = false;
+  Mutex mutex_;  // never held while a file is written
+  std::condition_variable_any changed_;
+  bool ending_ DELTABLOOM_GUARDED_BY(mutex_) = false;
+  bool ended_ DELTABLOOM_GUARDED_BY(mutex_) = false;
 };
 
 const FileSettings* settings = nullptr;
-StatisticsWriter* writer = nullptr;  // of this process; guarded by `collecting`
+// Of this process.
+StatisticsWriter* writer DELTABLOOM_GUARDED_BY(collecting) = nullptr;
 
 // Called with each policy that is made. Without memory the next one tries
 // again.
 void StartWriter() {
   WithoutThrowing([] {
-    const std::lock_guard<std::mutex> lock(collecting);
+    const MutexLock lock(collecting);
     if (writer != nullptr) return;
     writer = std::make_unique<StatisticsWriter>(*settings).release();
     writer->Start();
@@ -241,15 +246,24 @@ void StartWriter() {
 void FinishWriter() {
   StatisticsWriter* mine = nullptr;
   {
-    const std::lock_guard<std::mutex> lock(collecting);
+    const MutexLock lock(collecting);
     mine = writer;
   }
   if (mine != nullptr) WithoutThrowing([&] { mine->Finish(); });
 }
 
+void LockForFork() DELTABLOOM_THREAD_SAFETY(acquire_capability(collecting)) {
+  collecting.lock();
+}
+
+void UnlockAfterFork()
+    DELTABLOOM_THREAD_SAFETY(release_capability(collecting)) {
+  collecting.unlock();
+}
+
 // A forked child has no thread. The parent's writer is leaked there, because
 // its mutex may be locked for good.
-void ForgetWriter() {
+void ForgetWriter() DELTABLOOM_THREAD_SAFETY(release_capability(collecting)) {
   writer = nullptr;
   collecting.unlock();
 }
@@ -284,8 +298,7 @@ void StartStatisticsFile() noexcept {
         !json && absolute.find(kProcess) != std::string::npos;
     settings =
         new FileSettings{absolute, json, is_of_process, SecondsOfEnvironment()};
-    pthread_atfork([] { collecting.lock(); }, [] { collecting.unlock(); },
-                   ForgetWriter);
+    pthread_atfork(LockForFork, UnlockAfterFork, ForgetWriter);
     TheProcess().policy_was_made = StartWriter;
     std::atexit(FinishWriter);
   } catch (const std::exception& failure) {

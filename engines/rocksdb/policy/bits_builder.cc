@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -82,6 +83,7 @@ void ForEachHash(const HashList& hashes, Fn fn) {
 FilterBits BitsFor(const LayoutRow& layout, uint64_t keys,
                    uint32_t millibits_per_key, uint64_t framing_size,
                    uint64_t max_filter_bytes) {
+  assert(keys > 0);
   if (max_filter_bytes == kUnlimited) return {millibits_per_key, false};
   const uint64_t payload_limit =
       max_filter_bytes - std::min(max_filter_bytes, framing_size);

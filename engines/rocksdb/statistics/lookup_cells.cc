@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -47,9 +48,8 @@ Guarded<AllCells>::Access LockAllCells() {
   return all.Lock();
 }
 
-// Gives this thread cells for at least `size` slots. REQUIRES: the lock is
-// held. Throws std::bad_alloc.
-void GrowCells(AllCells* all, uint32_t size) {
+// Gives this thread cells for at least `size` slots. Throws std::bad_alloc.
+void GrowCells(const Guarded<AllCells>::Access& all, uint32_t size) {
   LookupCells& mine = this_threads_cells;
   size = std::max({size, kFewestCells, 2 * mine.size});
   auto cells = std::make_unique<LookupCell[]>(size);
@@ -99,6 +99,7 @@ uint32_t NewLookupSlot() {
 
 void FreeLookupSlot(uint32_t slot) {
   const auto all = LockAllCells();
+  assert(std::count(all->free_slots.begin(), all->free_slots.end(), slot) == 0);
   all->ended[slot] = {};
   for (LookupCells* thread : all->threads) {
     if (slot < thread->size) Write({}, &thread->cells[slot]);
@@ -121,7 +122,7 @@ void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
   {
     const auto all = LockAllCells();
     if (this_threads_cells.thread_ended ||
-        !WithoutThrowing([&] { GrowCells(&*all, slot + 1); })) {
+        !WithoutThrowing([&] { GrowCells(all, slot + 1); })) {
       Add({lookups, negatives, expected}, &all->ended[slot]);
       return;
     }

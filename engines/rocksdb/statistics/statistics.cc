@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -19,6 +19,7 @@
 #include "engines/rocksdb/statistics/lookup_cells.h"
 #include "table/framing.h"
 #include "util/layouts/layout.h"
+#include "util/mutex.h"
 #include "util/parsed_filter.h"
 
 namespace deltabloom::internal {
@@ -124,13 +125,15 @@ RocksDBFilterStatistics Baseline::Since(const FilterRows& now) const {
 PolicyStatistics::~PolicyStatistics() {
   if (process_ == nullptr) return;
   const auto counting = process_->counting.Lock();
+  assert(std::none_of(counting->policies.begin(), counting->policies.end(),
+                      [&](const auto& added) { return added.second == this; }));
   counting->counting.erase(this);
   // If memory has run out, the sum lacks what this policy counted.
   WithoutThrowing([&] { Add(RowsSinceStart(), &counting->earlier->ended); });
 }
 
 FilterGroup& PolicyStatistics::Group(const FilterClass& filter_class) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return groups_[filter_class];
 }
 
@@ -143,7 +146,7 @@ void PolicyStatistics::CountBuilt(std::string_view filter, FilterKind kind,
 }
 
 FilterRows PolicyStatistics::RowsSinceStart() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   FilterRows rows;
   for (const auto& [filter_class, group] : groups_) {
     rows.emplace(filter_class, RowOf(filter_class, group));
@@ -152,12 +155,12 @@ FilterRows PolicyStatistics::RowsSinceStart() const {
 }
 
 RocksDBFilterStatistics PolicyStatistics::Get() const {
-  const std::lock_guard<std::mutex> lock(baseline_mutex_);
+  const MutexLock lock(baseline_mutex_);
   return baseline_.Since(RowsSinceStart());
 }
 
 void PolicyStatistics::Reset() {
-  const std::lock_guard<std::mutex> lock(baseline_mutex_);
+  const MutexLock lock(baseline_mutex_);
   baseline_ = {RowsSinceStart()};
 }
 

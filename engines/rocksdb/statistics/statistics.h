@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <tuple>
 
@@ -16,6 +15,7 @@
 #include "engines/rocksdb/statistics/lookup_cells.h"
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
+#include "util/mutex.h"
 #include "util/parsed_filter.h"
 
 namespace deltabloom::internal {
@@ -140,10 +140,10 @@ class PolicyStatistics {
                         PolicyStatistics*);
 
   Process* process_ = nullptr;  // to which it was added
-  mutable std::mutex mutex_;    // of groups_
-  std::map<FilterClass, FilterGroup> groups_;
-  mutable std::mutex baseline_mutex_;  // locked before mutex_
-  Baseline baseline_;
+  mutable Mutex mutex_;
+  std::map<FilterClass, FilterGroup> groups_ DELTABLOOM_GUARDED_BY(mutex_);
+  mutable Mutex baseline_mutex_;  // locked before mutex_
+  Baseline baseline_ DELTABLOOM_GUARDED_BY(baseline_mutex_);
 };
 
 // Counts a filter as open, and its lookups.
