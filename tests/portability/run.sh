@@ -11,6 +11,7 @@
 #                  Without tests that run Python, and without those that start a
 #                  program, as qemu-user cannot
 #   s390x          IBM Z, big-endian, cross-compiled, run by qemu-user
+#   i386           32-bit x86, cross-compiled, run as it is: on amd64 only
 #   signed-char    gcc with -fsigned-char
 #   unsigned-char  gcc with -funsigned-char
 #   msan           clang's MemorySanitizer: nothing reads what was never written.
@@ -25,7 +26,7 @@
 script="script/test --long portability"
 help_with - "$@"
 
-all=(aarch64 arm64-rocksdb s390x signed-char unsigned-char msan)
+all=(aarch64 arm64-rocksdb s390x i386 signed-char unsigned-char msan)
 targets=()
 for argument in "$@"; do
   if [[ " ${all[*]} " != *" $argument "* ]]; then
@@ -45,11 +46,12 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 jobs=${JOBS:-$(nproc)}
 
-# Sets compiler and settings for machine $1, whose libraries are in folder $2.
+# Sets compiler and settings for machine $1, whose programs are run by $2 with the
+# further arguments.
 cross() {
   compiler=$1-linux-gnu-g++
   settings=("-DCMAKE_C_COMPILER=$1-linux-gnu-gcc" -DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$1"
-    "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-$1;-L;$2")
+    "-DCMAKE_CROSSCOMPILING_EMULATOR=$(IFS=';' && echo "${*:2}")")
 }
 
 # Sets compiler, flags and settings for CMake, the label of the tests that run
@@ -65,10 +67,14 @@ choose() {
   root=
   standard_library=
   case "$1" in
-    aarch64 | s390x) cross "$1" "/usr/$1-linux-gnu" ;;
+    aarch64 | s390x) cross "$1" "qemu-$1" -L "/usr/$1-linux-gnu" ;;
+    i386)
+      local libraries=/usr/i686-linux-gnu/lib
+      cross i686 "$libraries/ld-linux.so.2" --library-path "$libraries"
+      ;;
     arm64-rocksdb)
       root=$folder/arm64-rocksdb-root
-      cross aarch64 "$root"
+      cross aarch64 qemu-aarch64 -L "$root"
       # RocksDB's CMake package names files of other packages by their paths on an
       # arm64 system, so it is not used.
       settings+=("-DCMAKE_SYSROOT=$root" -DCMAKE_FIND_ROOT_PATH_MODE_{PACKAGE,LIBRARY,INCLUDE}=ONLY

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/reference/reference.h"
+#include "tests/reference/uint128.h"
 
 namespace deltabloom::reference {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/reference/reference.h"
+#include "tests/reference/uint128.h"
 #include "util/hash64.h"
 
 namespace deltabloom::reference {

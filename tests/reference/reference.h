@@ -14,8 +14,6 @@
 
 namespace deltabloom::reference {
 
-__extension__ using Uint128 = unsigned __int128;
-
 inline uint64_t Byte(std::string_view bytes, size_t at) {
   return static_cast<unsigned char>(bytes.at(at));
 }

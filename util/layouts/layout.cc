@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -79,6 +80,8 @@ void AppendRawFilter(const LayoutRow* row, uint32_t millibits_per_key,
   for (; row != nullptr; row = row->fallback) {
     const Plan plan = PlanFilter(row, hashes->size(), millibits_per_key);
     dst->resize(start);
+    // On a 32-bit machine the size would be cut off.
+    if (plan.payload_size >= dst->max_size() - start) throw std::bad_alloc();
     dst->resize(start + plan.payload_size + 1, '\0');
     row = plan.layout;
     if (row->build(hashes, /*keep_hashes=*/false, plan, ActiveCpu(),
