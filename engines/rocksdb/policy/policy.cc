@@ -58,9 +58,21 @@ Status StatusOf(Fn fn) {
   return status;
 }
 
+// Returns a blank text that no other number has: its bits.
+std::string BlanksOf(uint64_t number) {
+  std::string blanks = " ";
+  for (; number != 0; number >>= 1) blanks += number % 2 == 0 ? ' ' : '\t';
+  return blanks;
+}
+
 // Options as RocksDB configures them, also while the policy is in use.
 struct LiveOptions {
   explicit LiveOptions(Process* of) : process(of) {}
+
+  static uint64_t NextSerial() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
 
   static const char* kName() { return "DeltabloomOptions"; }
 
@@ -97,17 +109,13 @@ struct LiveOptions {
   }
 
   // RocksDB reads an OPTIONS file again before the file replaces an older one,
-  // and compares the policies and their texts. With an error, the text encodes
-  // the address of this policy as blanks, which RocksDB drops when it reads, so
-  // that the comparison fails.
+  // and compares the policies. Where Equals() finds a difference, it takes the
+  // policies for equal nevertheless if their texts are (Configurable::
+  // OptionsAreEqual in options/configurable.cc: AreEqual() or
+  // AreEqualByName()). So the text of a policy with an error ends in blanks
+  // that no other policy has. RocksDB drops them when it reads the text.
   std::string Print(const PolicyOption& option) const {
-    std::string text = option.print(Get());
-    if (error.empty()) return text;
-    text += ' ';
-    for (auto rest = reinterpret_cast<uintptr_t>(this); rest != 0; rest >>= 1) {
-      text += rest % 2 == 0 ? ' ' : '\t';
-    }
-    return text;
+    return option.print(Get()) + (error.empty() ? "" : BlanksOf(serial));
   }
 
   bool Equals(const PolicyOption& option, const LiveOptions& other,
@@ -123,6 +131,7 @@ struct LiveOptions {
   }
 
   Process* const process;
+  const uint64_t serial = NextSerial();
   mutable std::mutex mutex;
   PolicyOptions options;  // guarded by mutex
   // The first error in the text that the policy is made from. It does not
