@@ -68,9 +68,11 @@ internal::BuilderSettings SettingsFor(const internal::PolicyOptions& options,
                                       const RefilterTable& table,
                                       const internal::KeyMapping& mapping,
                                       uint64_t bytes) {
-  internal::BuilderSettings settings =
-      internal::SettingsFor(options, internal::kMaxMillibits,
-                            {table.level, table.bottommost}, mapping);
+  internal::BuildContext context;
+  context.detect_corruption = true;  // for MaybePostVerify
+  internal::BuilderSettings settings = internal::SettingsFor(
+      options, internal::kMaxMillibits, {table.level, table.bottommost},
+      mapping, std::move(context));
   settings.max_filter_bytes = std::min(bytes, settings.max_filter_bytes);
   return settings;
 }
@@ -78,20 +80,7 @@ internal::BuilderSettings SettingsFor(const internal::PolicyOptions& options,
 // The plan for such a filter; without a layout if there is none.
 internal::Plan PlanPart(const internal::BuilderSettings& settings,
                         uint64_t keys) {
-  keys = std::max<uint64_t>(keys, 1);
-  internal::SealOptions seal = settings.seal;
-  seal.keys = settings.mapping.keys();
-  const uint32_t millibits =
-      internal::BitsFor(*settings.layout, keys, settings.millibits_per_key,
-                        internal::SealedFramingSize(seal),
-                        settings.max_filter_bytes)
-          .millibits_per_key;
-  if (millibits == 0) return {};
-  // The builder keeps the hashes for MaybePostVerify.
-  const internal::LayoutRow* const layout = internal::FindAffordableLayout(
-      settings.layout, keys, millibits, keys * settings.layout->hash_size,
-      /*keep_hashes=*/true, settings.max_build_bytes);
-  return internal::PlanFilter(layout, keys, millibits);
+  return internal::PlanSealed(settings, std::max<uint64_t>(keys, 1));
 }
 
 // Estimates how many of the table's keys are in this many bytes of its filter.
@@ -265,10 +254,8 @@ class FilterMaker : public FilterKeysVisitor {
     old_reader_.reset(internal::NewSealedBitsReader(ToSlice(old_), reader));
     if (old_reader_ == nullptr) throw std::bad_alloc();
     partition_ = partition;
-    internal::BuilderSettings settings =
-        SettingsFor(options_.filter, table_, mapping_, handle.size);
-    settings.detect_corruption = true;  // for MaybePostVerify
-    builder_ = std::make_unique<internal::BitsBuilder>(settings);
+    builder_ = std::make_unique<internal::BitsBuilder>(
+        SettingsFor(options_.filter, table_, mapping_, handle.size));
     return true;
   }
 

@@ -117,11 +117,18 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
   return buffer;
 }
 
+SealOptions BuilderSettings::Framing() const {
+  SealOptions options = seal;
+  options.keys = mapping.keys();
+  return options;
+}
+
 BuilderSettings SettingsFor(const PolicyOptions& options,
                             uint32_t millibits_per_key,
                             const LevelAtCreation& level,
-                            const KeyMapping& mapping) {
+                            const KeyMapping& mapping, BuildContext context) {
   BuilderSettings settings;
+  static_cast<BuildContext&>(settings) = std::move(context);
   settings.layout = FindLayout(options.layout);
   settings.millibits_per_key = millibits_per_key;
   settings.max_build_bytes = options.max_build_bytes;
@@ -132,9 +139,21 @@ BuilderSettings SettingsFor(const PolicyOptions& options,
   return settings;
 }
 
+Plan PlanSealed(const BuilderSettings& settings, uint64_t keys) {
+  const uint32_t millibits =
+      BitsFor(*settings.layout, keys, settings.millibits_per_key,
+              SealedFramingSize(settings.Framing()), settings.max_filter_bytes)
+          .millibits_per_key;
+  if (millibits == 0) return {};
+  const LayoutRow* const layout = FindAffordableLayout(
+      settings.layout, keys, millibits, keys * settings.layout->hash_size,
+      settings.detect_corruption, settings.max_build_bytes);
+  return PlanFilter(layout, keys, millibits);
+}
+
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size), settings_(settings) {
-  settings_.seal.keys = settings.mapping.keys();
+  settings_.seal = settings.Framing();
   if (settings.charged_cache != nullptr) {
     charge_ = std::make_unique<rocksdb::WriteBufferManager>(
         0, settings.charged_cache);

@@ -277,21 +277,21 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
                        "seed: this table gets no filter");
         return nullptr;
       }
-      BuilderSettings builder =
-          SettingsFor(options, millibits_per_key,
-                      {context.level_at_creation, context.is_bottommost},
-                      KeyMapping(options.transform, keys));
       const rocksdb::BlockBasedTableOptions& table = context.table_options;
-      builder.optimize_for_memory = table.optimize_filters_for_memory;
-      builder.detect_corruption = table.detect_filter_construct_corruption;
-      builder.charged_cache = CacheToCharge(table);
-      builder.log = context.info_log;
-      builder.tally = tally_;
+      BuildContext build;
+      build.optimize_for_memory = table.optimize_filters_for_memory;
+      build.detect_corruption = table.detect_filter_construct_corruption;
+      build.charged_cache = CacheToCharge(table);
+      build.log = context.info_log;
+      build.tally = tally_;
       if (options.statistics) {
-        builder.statistics = statistics_;
+        build.statistics = statistics_;
         LogStatistics(options.statistics_log_seconds, context.info_log);
       }
-      return new BitsBuilder(builder);
+      return new BitsBuilder(
+          SettingsFor(options, millibits_per_key,
+                      {context.level_at_creation, context.is_bottommost},
+                      KeyMapping(options.transform, keys), std::move(build)));
     } catch (const std::exception&) {
       return nullptr;  // out of memory: no filter
     }

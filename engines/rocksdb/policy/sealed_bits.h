@@ -61,15 +61,9 @@ struct SharedTally {
   std::atomic<bool> warned[static_cast<size_t>(BuilderWarning::kCount)] = {};
 };
 
-// The settings that a builder takes from its policy and from RocksDB's context.
-// Members named like options of RocksDBFilterOptions have their meaning.
-struct BuilderSettings {
-  const LayoutRow* layout = nullptr;
-  uint32_t millibits_per_key = 0;
-  uint64_t max_filter_bytes = kUnlimited;
-  uint64_t max_build_bytes = 0;
-  KeyMapping mapping;
-  SealOptions seal;                  // without what the mapping sets
+// How a filter is built where the policy's options leave it to RocksDB's, or to
+// the caller.
+struct BuildContext {
   bool optimize_for_memory = false;  // optimize_filters_for_memory
   bool detect_corruption = false;
   // The cache to which building is charged, or null.
@@ -79,13 +73,31 @@ struct BuilderSettings {
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
 
-// Returns the settings that follow from a policy's options, and from the bits,
-// the level and the mapping of the keys of a table. The other settings come
-// from RocksDB's options and from the caller.
+// The settings of a builder. Members named like options of RocksDBFilterOptions
+// have their meaning.
+struct BuilderSettings : BuildContext {
+  // With the fields that the mapping of the keys sets.
+  SealOptions Framing() const;
+
+  const LayoutRow* layout = nullptr;
+  uint32_t millibits_per_key = 0;
+  uint64_t max_filter_bytes = kUnlimited;
+  uint64_t max_build_bytes = 0;
+  KeyMapping mapping;
+  SealOptions seal;  // see Framing()
+};
+
+// Returns the settings of a builder, complete: from a policy's options, the
+// bits, the level and the mapping of the keys of a table, and the rest. Policy
+// and refilter have theirs from here.
 BuilderSettings SettingsFor(const PolicyOptions& options,
                             uint32_t millibits_per_key,
                             const LevelAtCreation& level,
-                            const KeyMapping& mapping);
+                            const KeyMapping& mapping, BuildContext context);
+
+// Returns the plan of the filter that a builder with these settings makes of
+// `keys` keys, 1 or more; without a layout if it makes none.
+Plan PlanSealed(const BuilderSettings& settings, uint64_t keys);
 
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
 // EstimateEntriesAdded by any thread. Nothing throws: without memory, or when a
