@@ -173,11 +173,11 @@ TEST(LookupCountersTest, WrapsAroundAndDifferencesAreRight) {
   internal::PolicyStatistics statistics;
   internal::FilterGroup& group = statistics.Group({6, "local"});
   CountLookups(group.slot, kMost - 2, kMost - 2, 1);
-  group.Count(internal::FilterGroup::kBuilt, 0, kMost - 1, 0);
+  group.Add(internal::FilterCounter::kBytesBuilt, kMost - 1);
   EXPECT_EQ(statistics.Get().Total().lookups, kMost - 2);
   statistics.Reset();
   CountLookups(group.slot, 10, 5, 1);
-  group.Count(internal::FilterGroup::kBuilt, 0, 7, 0);
+  group.Add(internal::FilterCounter::kBytesBuilt, 7);
   const RocksDBFilterRow row = statistics.Get().Total();
   EXPECT_EQ(row.lookups, 10u);
   EXPECT_EQ(row.negatives, 5u);

@@ -1,7 +1,6 @@
 #include "util/layouts/layout.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,14 +16,14 @@
 #include "util/layouts/compact/compact.h"
 #include "util/layouts/local/local.h"
 #include "util/parsed_filter.h"
+#include "util/span.h"
 
 namespace deltabloom::internal {
-
-const std::array<const LayoutRow*, 4> kLayouts = {&classic::kMurmurHash2Row,
-                                                  &classic::kLevelDBHashRow,
-                                                  &local::kRow, &compact::kRow};
-
 namespace {
+
+constexpr const LayoutRow* kRowsOfLayouts[] = {&classic::kMurmurHash2Row,
+                                               &classic::kLevelDBHashRow,
+                                               &local::kRow, &compact::kRow};
 
 // Lookups that answer kAnswer for every key.
 template <bool kAnswer>
@@ -35,6 +34,8 @@ constexpr Lookup kAlways = {
     }};
 
 }  // namespace
+
+const Span<const LayoutRow*> kLayouts(kRowsOfLayouts);
 
 const LayoutRow* FindLayout(Layout layout, Hash hash) {
   for (const LayoutRow* row : kLayouts) {

@@ -8,7 +8,6 @@
 // and its rate in row.cc.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -18,6 +17,7 @@
 #include "util/cpu.h"
 #include "util/hash_list.h"
 #include "util/parsed_filter.h"
+#include "util/span.h"
 
 namespace deltabloom::internal {
 
@@ -95,7 +95,7 @@ struct LayoutRow {
   std::string (*describe)(const ParsedFilter& parsed);
 };
 
-extern const std::array<const LayoutRow*, 4> kLayouts;
+extern const Span<const LayoutRow*> kLayouts;
 
 // The row that writes `layout`, or null: `hash` is an option of classic.
 const LayoutRow* FindLayout(Layout layout, Hash hash = Hash::kMurmurHash2);

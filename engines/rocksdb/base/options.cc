@@ -18,6 +18,7 @@
 #include "engines/rocksdb/base/options_file.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"
+#include "util/span.h"
 #include "util/version.h"
 
 namespace deltabloom::internal {
@@ -212,9 +213,7 @@ std::string RemovedLine(const RemovedOption& option, const std::string& text,
          option.replacement;
 }
 
-}  // namespace
-
-const PolicyOption kPolicyOptions[11] = {
+constexpr PolicyOption kRowsOfOptions[] = {
     {"bits_per_key",
      "0 to 1000; 10 gives about 0.1 % false positives with layout compact, "
      "less "
@@ -241,6 +240,10 @@ const PolicyOption kPolicyOptions[11] = {
     {"max_filter_bytes", "a number of bytes above 0, or unlimited for no limit",
      ParseMaxFilterBytes, AcceptMaxFilterBytes, PrintMaxFilterBytes},
 };
+
+}  // namespace
+
+const Span<PolicyOption> kPolicyOptions(kRowsOfOptions);
 
 std::string PolicyOption::Parse(std::string_view text,
                                 PolicyOptions* options) const {

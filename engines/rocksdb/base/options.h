@@ -10,6 +10,7 @@
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "util/layouts/layout.h"
+#include "util/span.h"
 
 namespace deltabloom::internal {
 
@@ -66,7 +67,7 @@ struct PolicyOption {
 };
 
 // Options are printed in this order. A URI sets the first two by their place.
-extern const PolicyOption kPolicyOptions[11];
+extern const Span<PolicyOption> kPolicyOptions;
 
 using OptionMap = std::unordered_map<std::string, std::string>;
 

@@ -50,8 +50,10 @@ RocksDBFilterRow RowOf(const FilterClass& filter_class,
   row.lookups = totals.lookups;
   row.negatives = totals.negatives;
   row.expected_false_positives = totals.expected;
-  for (size_t i = 0; i < std::size(group.filters); ++i) {
-    row.*kRowFields[i].member = group.filters[i].load(kRelaxed);
+  for (const RowField& field : kRowFields) {
+    if (field.counter == FilterCounter::kNone) continue;
+    row.*field.member =
+        group.filters[static_cast<size_t>(field.counter)].load(kRelaxed);
   }
   return row;
 }
@@ -140,8 +142,10 @@ FilterGroup& PolicyStatistics::Group(const FilterClass& filter_class) {
 void PolicyStatistics::CountBuilt(std::string_view filter, FilterKind kind,
                                   uint64_t keys) {
   WithoutThrowing([&] {
-    Group(ClassOf(filter, kind))
-        .Count(FilterGroup::kBuilt, 1, filter.size(), keys);
+    FilterGroup& group = Group(ClassOf(filter, kind));
+    group.Add(FilterCounter::kFiltersBuilt, 1);
+    group.Add(FilterCounter::kBytesBuilt, filter.size());
+    group.Add(FilterCounter::kKeysBuilt, keys);
   });
 }
 
@@ -227,12 +231,17 @@ OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
     const double rate = std::min(estimate.rate, kHighestRate);
     expected_[0] = rate / (1 - rate);
   }
-  group_->Count(FilterGroup::kOpen, 1, bytes_, keys_);
-  group_->CountLoaded(bytes_);
+  CountOpen(1);
+  group_->Add(FilterCounter::kFiltersLoaded, 1);
+  group_->Add(FilterCounter::kBytesLoaded, bytes_);
 }
 
-OpenFilter::~OpenFilter() {
-  group_->Count(FilterGroup::kOpen, -uint64_t{1}, -bytes_, -keys_);
+OpenFilter::~OpenFilter() { CountOpen(-uint64_t{1}); }
+
+void OpenFilter::CountOpen(uint64_t change) {
+  group_->Add(FilterCounter::kFiltersOpen, change);
+  group_->Add(FilterCounter::kBytesOpen, change * bytes_);
+  group_->Add(FilterCounter::kKeysOpen, change * keys_);
 }
 
 }  // namespace deltabloom::internal

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,9 +21,26 @@
 
 namespace deltabloom::internal {
 
+// Where figures of whole filters are counted; those of lookups are counted by
+// thread (lookup_cells.h).
+enum class FilterCounter : uint8_t {
+  kFiltersBuilt,
+  kBytesBuilt,
+  kKeysBuilt,
+  kFiltersOpen,
+  kBytesOpen,
+  kKeysOpen,
+  kFiltersLoaded,
+  kBytesLoaded,
+  kNone,  // the last
+};
+inline constexpr auto kFilterCounters =
+    static_cast<size_t>(FilterCounter::kNone);
+
 // The figures of a RocksDBFilterRow. Counters only grow, and may wrap; gauges
 // say what is open now.
 struct RowField {
+  FilterCounter counter;
   uint64_t RocksDBFilterRow::*member;  // null: expected_false_positives
   bool is_counter;
   const char* name;    // in JSON
@@ -30,35 +48,50 @@ struct RowField {
   const char* help;
 };
 inline constexpr RowField kRowFields[] = {
-    {&RocksDBFilterRow::filters_built, true, "filters_built",
-     "filters_built_total",
+    {FilterCounter::kFiltersBuilt, &RocksDBFilterRow::filters_built, true,
+     "filters_built", "filters_built_total",
      "Filters built, by the level their tables were written for."},
-    {&RocksDBFilterRow::bytes_built, true, "bytes_built",
-     "filters_built_bytes_total", "Bytes of the filters built."},
-    {&RocksDBFilterRow::keys_built, true, "keys_built",
-     "filters_built_keys_total",
+    {FilterCounter::kBytesBuilt, &RocksDBFilterRow::bytes_built, true,
+     "bytes_built", "filters_built_bytes_total", "Bytes of the filters built."},
+    {FilterCounter::kKeysBuilt, &RocksDBFilterRow::keys_built, true,
+     "keys_built", "filters_built_keys_total",
      "Keys and prefixes added to the filters built."},
-    {&RocksDBFilterRow::filters_open, false, "filters_open", "filters_open",
-     "Filters that are open."},
-    {&RocksDBFilterRow::bytes_open, false, "bytes_open", "filters_open_bytes",
-     "Bytes of the open filters."},
-    {&RocksDBFilterRow::keys_open, false, "keys_open", "filters_open_keys",
+    {FilterCounter::kFiltersOpen, &RocksDBFilterRow::filters_open, false,
+     "filters_open", "filters_open", "Filters that are open."},
+    {FilterCounter::kBytesOpen, &RocksDBFilterRow::bytes_open, false,
+     "bytes_open", "filters_open_bytes", "Bytes of the open filters."},
+    {FilterCounter::kKeysOpen, &RocksDBFilterRow::keys_open, false, "keys_open",
+     "filters_open_keys",
      "Keys of the open filters, estimated from their bits or their shape."},
-    {&RocksDBFilterRow::filters_loaded, true, "filters_loaded",
-     "filters_loaded_total",
+    {FilterCounter::kFiltersLoaded, &RocksDBFilterRow::filters_loaded, true,
+     "filters_loaded", "filters_loaded_total",
      "Filters read from their tables, again after each time that the block "
      "cache dropped them."},
-    {&RocksDBFilterRow::bytes_loaded, true, "bytes_loaded",
-     "filters_loaded_bytes_total", "Bytes of the filters read."},
-    {&RocksDBFilterRow::lookups, true, "lookups", "filter_lookups_total",
-     "Lookups of keys in filters."},
-    {&RocksDBFilterRow::negatives, true, "negatives", "filter_negatives_total",
+    {FilterCounter::kBytesLoaded, &RocksDBFilterRow::bytes_loaded, true,
+     "bytes_loaded", "filters_loaded_bytes_total",
+     "Bytes of the filters read."},
+    {FilterCounter::kNone, &RocksDBFilterRow::lookups, true, "lookups",
+     "filter_lookups_total", "Lookups of keys in filters."},
+    {FilterCounter::kNone, &RocksDBFilterRow::negatives, true, "negatives",
+     "filter_negatives_total",
      "Keys that filters rejected: each a read of a data block saved."},
-    {nullptr, true, "expected_false_positives",
+    {FilterCounter::kNone, nullptr, true, "expected_false_positives",
      "filter_expected_false_positives_total",
      "Absent keys that filters are expected to have let through, by the "
      "negatives and the rate of each filter."},
 };
+
+constexpr bool EachCounterHasOneField() {
+  for (size_t counter = 0; counter < kFilterCounters; ++counter) {
+    int fields = 0;
+    for (const RowField& field : kRowFields) {
+      if (static_cast<size_t>(field.counter) == counter) ++fields;
+    }
+    if (fields != 1) return false;
+  }
+  return true;
+}
+static_assert(EachCounterHasOneField());
 
 // Adds all figures, and what is known of the rate.
 void AddRow(const RocksDBFilterRow& row, RocksDBFilterRow* sum);
@@ -87,22 +120,12 @@ FilterClass ClassOf(std::string_view filter, FilterKind kind);
 struct FilterGroup {
   ~FilterGroup() { FreeLookupSlot(slot); }
 
-  // The places in `filters` of the numbers of filters, their bytes and keys.
-  enum First : uint8_t { kBuilt = 0, kOpen = 3 };
-  static constexpr int kLoaded = 6;  // the number and the bytes
-  void Count(First first, uint64_t count, uint64_t bytes, uint64_t keys) {
-    filters[first].fetch_add(count, std::memory_order_relaxed);
-    filters[first + 1].fetch_add(bytes, std::memory_order_relaxed);
-    filters[first + 2].fetch_add(keys, std::memory_order_relaxed);
+  void Add(FilterCounter counter, uint64_t change) {
+    filters[static_cast<size_t>(counter)].fetch_add(change, kRelaxed);
   }
 
-  void CountLoaded(uint64_t bytes) {
-    filters[kLoaded].fetch_add(1, std::memory_order_relaxed);
-    filters[kLoaded + 1].fetch_add(bytes, std::memory_order_relaxed);
-  }
-
-  const uint32_t slot = NewLookupSlot();  // of its lookups
-  std::atomic<uint64_t> filters[8] = {};  // the first of kRowFields
+  const uint32_t slot = NewLookupSlot();                // of its lookups
+  std::atomic<uint64_t> filters[kFilterCounters] = {};  // by FilterCounter
 };
 
 using FilterRows = std::map<FilterClass, RocksDBFilterRow>;
@@ -171,6 +194,9 @@ class OpenFilter {
   }
 
  private:
+  // `change`: 1, or -1, which wraps around.
+  void CountOpen(uint64_t change);
+
   const std::shared_ptr<PolicyStatistics> statistics_;
   FilterGroup* const group_;
   const uint64_t bytes_;

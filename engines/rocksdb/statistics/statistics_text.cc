@@ -48,20 +48,44 @@ std::string Aligned(const std::vector<std::vector<std::string>>& lines) {
   return text;
 }
 
+struct Column {
+  const char* heading;
+  std::string (*text)(const Row& row);
+};
+constexpr Column kColumns[] = {
+    {"layout", [](const Row& row) { return row.layout; }},
+    {"open", [](const Row& row) { return std::to_string(row.filters_open); }},
+    {"MB",
+     [](const Row& row) {
+       return NumberText(static_cast<double>(row.bytes_open) / 1e6, 3);
+     }},
+    {"keys", [](const Row& row) { return std::to_string(row.keys_open); }},
+    {"bits/key",
+     [](const Row& row) {
+       return row.keys_open == 0 ? "-" : NumberText(row.BitsPerKey(), 2);
+     }},
+    {"built", [](const Row& row) { return std::to_string(row.filters_built); }},
+    {"loaded",
+     [](const Row& row) { return std::to_string(row.filters_loaded); }},
+    {"lookups", [](const Row& row) { return std::to_string(row.lookups); }},
+    {"negatives", [](const Row& row) { return std::to_string(row.negatives); }},
+    {"false positives",
+     [](const Row& row) {
+       return row.rate_known ? NumberText(row.expected_false_positives, 1)
+                             : "-";
+     }},
+    {"%",
+     [](const Row& row) {
+       return row.rate_known && row.negatives != 0
+                  ? NumberText(100 * row.FalsePositiveRate(), 4)
+                  : "-";
+     }},
+};
+
 std::vector<std::string> TextOfRow(const Row& row, const std::string& level) {
-  const bool known = row.rate_known && row.negatives != 0;
-  return {level,
-          row.layout,
-          std::to_string(row.filters_open),
-          NumberText(static_cast<double>(row.bytes_open) / 1e6, 3),
-          std::to_string(row.keys_open),
-          row.keys_open == 0 ? "-" : NumberText(row.BitsPerKey(), 2),
-          std::to_string(row.filters_built),
-          std::to_string(row.filters_loaded),
-          std::to_string(row.lookups),
-          std::to_string(row.negatives),
-          row.rate_known ? NumberText(row.expected_false_positives, 1) : "-",
-          known ? NumberText(100 * row.FalsePositiveRate(), 4) : "-"};
+  std::vector<std::string> line = {level};
+  for (const Column& column : kColumns) line.push_back(column.text(row));
+  return line;
 }
 
 // Advice needs this many negatives; fewer have an error of over 3 %.
@@ -218,9 +242,8 @@ std::string RocksDBFilterStatistics::ToPrometheus() const {
 }
 
 std::string RocksDBFilterStatistics::ToText() const {
-  std::vector<std::vector<std::string>> lines = {
-      {"level", "layout", "open", "MB", "keys", "bits/key", "built", "loaded",
-       "lookups", "negatives", "false positives", "%"}};
+  std::vector<std::vector<std::string>> lines = {{"level"}};
+  for (const Column& column : kColumns) lines[0].push_back(column.heading);
   for (const Row& row : rows) lines.push_back(TextOfRow(row, LevelText(row)));
   const Row total = Total();
   lines.push_back(TextOfRow(total, "all"));
