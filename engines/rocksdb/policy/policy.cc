@@ -1,13 +1,13 @@
 #include "engines/rocksdb/policy/policy.h"
 
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -29,6 +29,7 @@
 #include "rocksdb/utilities/options_type.h"
 #include "table/framing.h"
 #include "util/cpu.h"
+#include "util/mutex.h"
 #include "util/version.h"
 
 namespace deltabloom::internal {
@@ -77,7 +78,7 @@ struct LiveOptions {
   static const char* kName() { return "DeltabloomOptions"; }
 
   PolicyOptions Get() const {
-    const std::lock_guard<std::mutex> lock(mutex);
+    const MutexLock lock(mutex);
     return options;
   }
 
@@ -90,7 +91,7 @@ struct LiveOptions {
       std::string notice;
       std::string wrong;
       {
-        const std::lock_guard<std::mutex> lock(mutex);
+        const MutexLock lock(mutex);
         PolicyOptions changed = options;
         wrong = ApplyPolicyOptions(map, in_use, ignores_unknown, &changed);
         notice = changed.notice;
@@ -132,8 +133,8 @@ struct LiveOptions {
 
   Process* const process;
   const uint64_t serial = NextSerial();
-  mutable std::mutex mutex;
-  PolicyOptions options;  // guarded by mutex
+  mutable Mutex mutex;
+  PolicyOptions options DELTABLOOM_GUARDED_BY(mutex);
   // The first error in the text that the policy is made from. It does not
   // change once the policy is in use.
   std::string error;
@@ -253,7 +254,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   const char* Name() const override { return kPolicyName; }
 
   const char* CompatibilityName() const override {
-    const std::lock_guard<std::mutex> lock(live_.mutex);
+    const MutexLock lock(live_.mutex);
     return live_.options.compatibility == RocksDBCompatibility::kOwn
                ? kOwnCompatibilityName
                : builtin_->CompatibilityName();
@@ -313,7 +314,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       rocksdb::FilterBitsReader* const bits =
           NewSealedBitsReader(filter, reader, &mismatch);
       if (!mismatch.empty()) {
-        const std::lock_guard<std::mutex> lock(log_mutex_);
+        const MutexLock lock(log_mutex_);
         if (mismatch_.empty()) mismatch_ = std::move(mismatch);
       }
       return bits;
@@ -343,7 +344,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
         return Status::InvalidArgument("deltabloom: " + conflict);
       }
       {
-        const std::lock_guard<std::mutex> lock(log_mutex_);
+        const MutexLock lock(log_mutex_);
         for (auto& [log, state] : logs_) state.text.clear();
       }
       return FilterPolicy::ValidateOptions(db, family);
@@ -368,8 +369,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     steady_clock::time_point statistics = steady_clock::now();
   };
 
-  // REQUIRES: log_mutex_ is held.
-  LogState& StateOf(const Logger* log) const {
+  LogState& StateOf(const Logger* log) const DELTABLOOM_WITH_LOCK(log_mutex_) {
     constexpr size_t kMostLogs = 1000;  // some of them closed long ago
     if (logs_.size() >= kMostLogs && logs_.count(log) == 0) logs_.clear();
     return logs_[log];
@@ -408,7 +408,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       std::string text;
       for (const auto& [level, line] : lines) text += line + "\n";
       {
-        const std::lock_guard<std::mutex> lock(log_mutex_);
+        const MutexLock lock(log_mutex_);
         LogState& state = StateOf(log);
         if (state.text == text) return;
         state.text = text;
@@ -421,20 +421,21 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       }
     });
     if (done) return;
-    const std::lock_guard<std::mutex> lock(log_mutex_);
+    const MutexLock lock(log_mutex_);
     logs_.erase(log);
   }
 
   void LogMismatch(const PolicyOptions& options, Logger* log) const noexcept {
-    const std::lock_guard<std::mutex> lock(log_mutex_);
+    const MutexLock lock(log_mutex_);
     if (log == nullptr || mismatch_.empty() || mismatch_logged_) return;
+    const char* const first = mismatch_.c_str();
     mismatch_logged_ = WithoutThrowing([&] {
       rocksdb::Warn(
           log,
           "[deltabloom] filters of another key transform than key_transform=%s "
           "are ignored, every key may match until compaction replaces them; "
           "the first that was found %s",
-          options.key_transform.c_str(), mismatch_.c_str());
+          options.key_transform.c_str(), first);
     });
   }
 
@@ -445,7 +446,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     WithoutThrowing([&] {
       {
         const auto now = steady_clock::now();
-        const std::lock_guard<std::mutex> lock(log_mutex_);
+        const MutexLock lock(log_mutex_);
         LogState& state = StateOf(log);
         const std::chrono::duration<double> passed = now - state.statistics;
         if (passed.count() < static_cast<double>(seconds)) return;
@@ -466,23 +467,28 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   const std::shared_ptr<PolicyStatistics> statistics_ =
       std::make_shared<PolicyStatistics>();
 
-  mutable std::mutex log_mutex_;                  // of the rest
-  mutable std::map<const void*, LogState> logs_;  // by logger
+  mutable Mutex log_mutex_;
+  // By logger.
+  mutable std::map<const void*, LogState> logs_
+      DELTABLOOM_GUARDED_BY(log_mutex_);
   // The problem of the first filter that has another key transform. RocksDB
   // gives readers no LOG, so the next builder writes it.
-  mutable std::string mismatch_;
-  mutable bool mismatch_logged_ = false;
+  mutable std::string mismatch_ DELTABLOOM_GUARDED_BY(log_mutex_);
+  mutable bool mismatch_logged_ DELTABLOOM_GUARDED_BY(log_mutex_) = false;
 };
 
 }  // namespace
 
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(Process* process,
                                                        const std::string& uri) {
+  assert(LibraryProblem().empty());
   return std::make_unique<SealedFilterPolicy>(process, uri);
 }
 
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
     Process* process, const PolicyOptions& options) {
+  assert(LibraryProblem().empty());
+  assert(PolicyOptions().Set(options).empty());
   return std::make_unique<SealedFilterPolicy>(process, options);
 }
 
