@@ -5,8 +5,18 @@
 #include <vector>
 
 #include "deltabloom/filter.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::test {
+
+// Every layout that there is.
+inline std::vector<Layout> AllLayouts() {
+  std::vector<Layout> layouts;
+  for (const internal::LayoutRow* row : internal::kLayouts) {
+    if (row->classic_hash == Hash::kMurmurHash2) layouts.push_back(row->layout);
+  }
+  return layouts;
+}
 
 inline FilterOptions OptionsOf(Layout layout, double bits_per_key = 10,
                                Hash hash = Hash::kMurmurHash2) {

@@ -5,13 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "deltabloom/filter.h"
 #include "tests/csv.h"
 #include "tests/filters.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom {
 namespace {
@@ -29,6 +32,14 @@ TEST(Golden, FiltersEqualCommittedOnes) {
       {"../golden/local.csv", 1000, Hash::kMurmurHash2, Layout::kLocal},
       {"../golden/compact.csv", 1000, Hash::kMurmurHash2, Layout::kCompact},
   };
+  for (const internal::LayoutRow* row : internal::kLayouts) {
+    EXPECT_TRUE(std::any_of(std::begin(kFiles), std::end(kFiles),
+                            [row](const auto& file) {
+                              return file.layout == row->layout &&
+                                     file.hash == row->classic_hash;
+                            }))
+        << "no goldens for " << row->name;
+  }
   for (const auto& [file, divisor, hash, layout] : kFiles) {
     // Bits per key, kind of keys, n, size, FNV-1a 64, bytes where short.
     for (const auto& row : test::ReadCsv(file)) {

@@ -25,8 +25,6 @@ namespace {
 
 using Strings = std::vector<std::string>;
 using Policy = testing::PolicyPtr;
-constexpr Layout kLayouts[] = {Layout::kClassic, Layout::kLocal,
-                               Layout::kCompact};
 
 // Changes, and those of them that lose a key.
 struct Count {
@@ -103,7 +101,7 @@ Kind RocksDBBloom() { return {"RocksDB Bloom", 5, testing::RocksDBBloom()}; }
 std::vector<Kind> Kinds() {
   std::vector<Kind> kinds = {RocksDBBloom(),
                              {"RocksDB Ribbon", 5, testing::RocksDBRibbon()}};
-  for (const Layout layout : kLayouts) {
+  for (const Layout layout : AllLayouts()) {
     const std::string name = LayoutName(layout);
     const size_t plain = internal::kSealedFramingSize, checked = plain + 8;
     const auto builtin = RocksDBCompatibility::kBuiltin;

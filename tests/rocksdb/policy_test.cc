@@ -1,10 +1,13 @@
 // Tests what a policy passes to its builders, writes into LOGs, and prints when
 // it cannot be made.
+#include "engines/rocksdb/policy/policy.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,8 +15,10 @@
 #include "deltabloom/c.h"
 #include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/base/options.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
+#include "util/cpu.h"
 #include "util/layouts/layout.h"
 #include "util/version.h"
 
@@ -57,22 +62,52 @@ TEST(PolicyTest, BuilderMayOutliveThePolicy) {
 
 constexpr char kConfigurationLine[] = "[deltabloom] version ";
 
-TEST(PolicyTest, OneLogLineWithTheConfiguration) {
+// The lines of the LOG with a configuration, without what precedes it.
+std::vector<std::string> Configurations(const TestDb& db) {
+  std::vector<std::string> lines;
+  std::istringstream log(db.Log());
+  for (std::string line; std::getline(log, line);) {
+    const size_t at = line.find(kConfigurationLine);
+    if (at != std::string::npos) lines.push_back(line.substr(at));
+  }
+  return lines;
+}
+
+// The value of `name` in a line of "name=value" words.
+std::string ValueIn(const std::string& line, const std::string& name) {
+  const size_t at = line.find(" " + name + "=");
+  if (at == std::string::npos) return "(none)";
+  const size_t value = at + name.size() + 2;
+  return line.substr(value, line.find(' ', value) - value);
+}
+
+// Without it a user could not tell with which options the filters of a database
+// were built, by which versions, and under which name RocksDB looks for them.
+// The words make the same policy again.
+TEST(PolicyTest, TheLogHasEachConfigurationOnce) {
   TestDb db(PolicyFromString("deltabloom:9.9"));
   for (int i = 0; i < 3; ++i) db.Load(10 * i, 10 * i + 10);
-  const std::string line =
-      std::string(kConfigurationLine) +
-      "0.1.0: bits_per_key=9.9 layout=compact "
-      "upper_bits_per_key=unset compatibility=builtin max_build_bytes=0 "
-      "payload_check=off seeded=off key_transform=none "
-      "statistics=on statistics_log_seconds=600 "
-      "max_filter_bytes=unlimited name=rocksdb.BuiltinBloomFilter cpu=";
-  EXPECT_EQ(CountIn(db.Log(), line), 1);
+  const std::vector<std::string> first = Configurations(db);
+  ASSERT_EQ(first.size(), 1u);
+  std::string text = "id=deltabloom;";
+  for (const internal::PolicyOption& option : internal::kPolicyOptions) {
+    text += option.name + ("=" + ValueIn(first[0], option.name)) + ";";
+  }
+  std::string made;
+  std::string given;
+  ASSERT_OK(PolicyFromString(text)->GetOptionString({}, &made));
+  ASSERT_OK(PolicyFromString("deltabloom:9.9")->GetOptionString({}, &given));
+  EXPECT_EQ(made, given);
+  EXPECT_CONTAINS(first[0], internal::kVersion);
+  EXPECT_EQ(ValueIn(first[0], "name"), Deltabloom()->CompatibilityName());
+  EXPECT_EQ(ValueIn(first[0], "rocksdb"), internal::HeadersVersion());
+  EXPECT_EQ(ValueIn(first[0], "cpu"), internal::CpuName(internal::ActiveCpu()));
+
   ASSERT_OK(db.SetPolicy("{bits_per_key=12;}"));
   db.Load(100, 200);
-  EXPECT_EQ(CountIn(db.Log(), line), 1);
-  EXPECT_EQ(CountIn(db.Log(), kConfigurationLine), 2);
-  EXPECT_EQ(CountIn(db.Log(), "bits_per_key=12 layout=compact"), 1);
+  const std::vector<std::string> both = Configurations(db);
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(ValueIn(both[1], "bits_per_key"), "12");
 }
 
 // First ten that are open, then one after the other, so that the addresses of

@@ -26,8 +26,6 @@ namespace {
 
 using test::FromHex;
 
-constexpr Layout kLayouts[] = {Layout::kClassic, Layout::kLocal,
-                               Layout::kCompact};
 constexpr uint8_t kLevel = 2;
 constexpr uint32_t kLowercase = 0x7802baa7;  // ascii_lowercase@1
 constexpr SipHashKey kSeed{0x0706050403020100, 0x0f0e0d0c0b0a0908};
@@ -197,7 +195,7 @@ TEST(SealedFraming, RoundTrip) {
   for (unsigned fields = 0; fields < kAllFields; ++fields) {
     const SealOptions seal = SealOf(fields);
     ASSERT_EQ(SealedFramingSize(seal), FramingSize(fields));
-    for (Layout layout : kLayouts) {
+    for (const Layout layout : test::AllLayouts()) {
       for (size_t count : {0u, 1u, 2000u}) {
         SCOPED_TRACE(testing::Message() << "fields " << fields << ", "
                                         << LayoutName(layout) << ", " << count);
@@ -246,7 +244,7 @@ TEST(SealedFraming, RoundTrip) {
 // changed seed or id would lose nearly every key.
 TEST(SealedFraming, EveryFlippedBitAndEveryOtherSizeIsNoticed) {
   for (unsigned fields = 0; fields < kAllFields; ++fields) {
-    for (Layout layout : kLayouts) {
+    for (const Layout layout : test::AllLayouts()) {
       const std::string filter = Sealed(test::DecimalKeys(300), fields, layout);
       const bool checked = (fields & kChecked) != 0;
       const size_t framing = FramingSize(fields);

@@ -15,6 +15,7 @@
 #include "deltabloom/filter.h"
 #include "deltabloom/sizing.h"
 #include "tests/csv.h"
+#include "tests/filters.h"
 #include "tests/random.h"
 #include "util/cpu.h"
 #include "util/hash_list.h"
@@ -28,9 +29,6 @@ namespace {
 
 using internal::LayoutRow;
 using internal::Plan;
-
-constexpr Layout kBuilt[] = {Layout::kClassic, Layout::kLocal,
-                             Layout::kCompact};
 
 const LayoutRow& Row(Layout layout) {
   return *internal::FindLayout(layout, Hash::kMurmurHash2);
@@ -137,7 +135,7 @@ TEST(Rate, OfClassicIsThatOfTheWorstSizes) {
 }
 
 TEST(Rate, OfNoKeysIsNone) {
-  for (const Layout layout : kBuilt) {
+  for (const Layout layout : test::AllLayouts()) {
     EXPECT_EQ(RateForMillibits(&Row(layout), 0, 10000), 0);
     EXPECT_EQ(MillibitsForRate(&Row(layout), 0, 0.01).millibits, 0u);
   }
@@ -145,7 +143,7 @@ TEST(Rate, OfNoKeysIsNone) {
 
 // Every number of keys and bits has a rate, which grows with the keys.
 TEST(Rate, IsOneForAllSizes) {
-  for (const Layout layout : kBuilt) {
+  for (const Layout layout : test::AllLayouts()) {
     for (const uint32_t millibits :
          {0u, 1u, 500u, 2000u, 10000u, 31000u, internal::kMaxMillibits}) {
       double last = 0;
@@ -164,7 +162,7 @@ TEST(Rate, IsOneForAllSizes) {
 }
 
 TEST(MillibitsForRate, IsTheFewest) {
-  for (const Layout layout : kBuilt) {
+  for (const Layout layout : test::AllLayouts()) {
     const LayoutRow& row = Row(layout);
     for (const uint64_t keys : {1u, 40u, 300u, 5000u, 60000u, 1000000u}) {
       for (double rate = 0.9; rate > 1e-5; rate *= 0.8) {
@@ -194,7 +192,7 @@ TEST(MillibitsForRate, IsTheFewest) {
 
 TEST(Sizing, OfLayouts) {
   const double nan = std::nan("");
-  for (const Layout layout : kBuilt) {
+  for (const Layout layout : test::AllLayouts()) {
     const double bits = BitsPerKeyForRate(layout, 0.001, 100000);
     EXPECT_LE(RateForBitsPerKey(layout, bits, 100000), 0.001);
     EXPECT_GT(RateForBitsPerKey(layout, bits * 0.99, 100000), 0.001);
