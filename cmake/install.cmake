@@ -138,7 +138,8 @@ deltabloom_install(deltabloom_rocksdb rocksdb
   LIBS_PRIVATE "-lstdc++ -lm"
   LIBS_STATIC "${rocksdb_static}"
   HEADERS include/deltabloom/rocksdb.h include/deltabloom/rocksdb_ranges.h
-    include/deltabloom/rocksdb_statistics.h include/deltabloom/key_transform.h)
+    include/deltabloom/rocksdb_statistics.h include/deltabloom/key_transform.h
+    include/deltabloom/prefix_function.h)
 deltabloom_install(deltabloom_leveldb leveldb
   PACKAGE leveldb
   DESCRIPTION "Deltabloom as a LevelDB filter policy"

@@ -220,28 +220,17 @@ char* deltabloom_filter_describe(const char* bytes, size_t size) {
 }
 
 deltabloom_range_builder_t* deltabloom_range_builder_create(
-    double bits_per_key, uint64_t range_length, char** errptr) {
+    double bits_per_key, const char* prefixes, char** errptr) {
   return CatchForC(errptr, [&] {
     deltabloom::RangeFilterOptions options;
     options.bits_per_key = bits_per_key;
-    options.range_length = range_length;
+    if (prefixes != nullptr) options.prefixes = prefixes;
     return new deltabloom_range_builder_t(options);
   });
 }
 
 void deltabloom_range_builder_destroy(deltabloom_range_builder_t* builder) {
   delete builder;
-}
-
-void deltabloom_range_builder_add_sample(deltabloom_range_builder_t* builder,
-                                         const char* lower, size_t lower_length,
-                                         const char* upper, size_t upper_length,
-                                         double weight, char** errptr) {
-  CatchForC(errptr, [&] {
-    RequireArgument(builder, "builder");
-    builder->AddSample(Bytes(lower, lower_length, "lower"),
-                       Bytes(upper, upper_length, "upper"), weight);
-  });
 }
 
 void deltabloom_range_builder_add(deltabloom_range_builder_t* builder,
@@ -262,8 +251,8 @@ char* deltabloom_range_builder_finish(deltabloom_range_builder_t* builder,
     std::string filter;
     if (builder->Finish(&filter)) return Copy(filter, size);
     throw std::runtime_error(
-        "no range filter: the keys were not in order, there was none, or too "
-        "little memory or too few bits for them");
+        "no range filter: the keys were not in order, there was none, no "
+        "delimiter for prefixes=auto, or too little memory or too few bits");
   });
 }
 

@@ -1,47 +1,59 @@
 #include "deltabloom/range_filter.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "util/json.h"
-#include "util/range/cut.h"
-#include "util/range/cut_text.h"
+#include "util/range/asked_filters.h"
 #include "util/range/filter.h"
 #include "util/range/filter_builder.h"
+#include "util/range/functions.h"
+#include "util/range/key_range.h"
+#include "util/range/prefixes_option.h"
 
 namespace deltabloom {
+
+using internal::range::Order;
 
 std::string RangeFilterOptions::Validate() const {
   if (!(bits_per_key > 0 && bits_per_key <= 1000)) {
     return "bits_per_key = " + internal::NumberText(bits_per_key) +
-           " is out of range: use more than 0, to 1000; 16 answers most empty "
-           "ranges";
+           " is out of range: use more than 0, to 1000";
   }
-  std::vector<internal::range::Cut> cuts;
-  if (!internal::range::ParseCuts(range_prefixes, &cuts)) {
-    return "range_prefixes = " + range_prefixes + " is not valid: use " +
-           internal::range::kCutsSyntax;
-  }
-  return {};
+  internal::range::PlacesToHold places;
+  return internal::range::ParsePrefixes(
+      prefixes, internal::range::FindBuiltInFunction, &places);
 }
 
-struct RangeFilterBuilder::Rep : internal::range::FilterBuilder {
-  using FilterBuilder::FilterBuilder;
+struct RangeFilterBuilder::Rep {
+  explicit Rep(const RangeFilterOptions& options)
+      : bits_per_key(options.bits_per_key) {
+    internal::range::ParsePrefixes(
+        options.prefixes, internal::range::FindBuiltInFunction, &places);
+    Clear();
+  }
+
+  void Clear() {
+    builder = std::make_unique<internal::range::FilterBuilder>(
+        places, Order::kBytewise, bits_per_key);
+    broken = false;
+  }
+
+  double bits_per_key;
+  internal::range::PlacesToHold places;
+  std::unique_ptr<internal::range::FilterBuilder> builder;
+  bool broken = false;  // keys were lost
 };
 
 RangeFilterBuilder::RangeFilterBuilder(const RangeFilterOptions& options) {
   const std::string error = options.Validate();
   if (!error.empty()) throw std::invalid_argument(error);
-  rep_ = std::make_unique<Rep>(options.bits_per_key, options.range_length);
-  std::vector<internal::range::Cut> cuts;
-  internal::range::ParseCuts(options.range_prefixes, &cuts);
-  rep_->SetCuts(std::move(cuts));
+  rep_ = std::make_unique<Rep>(options);
 }
 
 RangeFilterBuilder::~RangeFilterBuilder() = default;
@@ -49,21 +61,32 @@ RangeFilterBuilder::RangeFilterBuilder(RangeFilterBuilder&&) noexcept = default;
 RangeFilterBuilder& RangeFilterBuilder::operator=(
     RangeFilterBuilder&&) noexcept = default;
 
-void RangeFilterBuilder::AddSample(std::string_view lower,
-                                   std::string_view upper, double weight) {
-  rep_->AddSample(lower, upper, weight);
-}
-
 void RangeFilterBuilder::AddKey(std::string_view key) noexcept {
-  rep_->AddKey(key);
+  try {
+    if (!rep_->broken) rep_->broken = !rep_->builder->Add(key);
+  } catch (...) {
+    rep_->broken = true;
+  }
 }
 
 uint64_t RangeFilterBuilder::BuildBytes() const {
-  return rep_->EstimatedBuildBytes();
+  return rep_->builder->BuildBytes({});
 }
 
 bool RangeFilterBuilder::Finish(std::string* dst) noexcept {
-  return rep_->Finish(dst);
+  const size_t size = dst->size();
+  bool finished = false;
+  try {
+    finished = !rep_->broken && rep_->builder->Finish({}, dst).empty();
+  } catch (...) {
+    dst->resize(size);
+  }
+  try {
+    rep_->Clear();
+  } catch (...) {
+    rep_->broken = true;
+  }
+  return finished;
 }
 
 struct RangeFilter::Rep : internal::range::Filter {
@@ -79,7 +102,10 @@ RangeFilter& RangeFilter::operator=(RangeFilter&&) noexcept = default;
 
 bool RangeFilter::MayMatch(std::string_view lower,
                            std::optional<std::string_view> upper) const {
-  return rep_->MayMatch(lower, upper);
+  internal::range::AskedFilters asked(internal::range::FindBuiltInFunction);
+  return asked.Ask(*rep_, internal::range::RangeOfBounds(Order::kBytewise,
+                                                         lower, upper)) !=
+         internal::range::Answer::kNo;
 }
 
 std::string RangeFilter::Describe() const { return rep_->Describe(); }

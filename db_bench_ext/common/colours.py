@@ -16,9 +16,11 @@ FILTERS = {
     "deltabloom-compact-uniform": "#9ccc9c",
     "deltabloom": "#2f7f73",
     "rocksdb-bloom-prefix": "#b5498c",
+    "rocksdb-bloom-capped": "#d98cba",
+    "rocksdb-bloom-fixed": "#8f6bb3",
     "rocksdb-segments": "#3a86c8",
     "deltabloom-ranges": "#f4a261",
-    "deltabloom-ranges-learned": "#1b7837",
+    "deltabloom-ranges-auto": "#1b7837",
     "deltabloom-leveldb": "#e3ab3c",
     # These are not filters that one could use.
     "theory": "#999999",

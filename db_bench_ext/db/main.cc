@@ -189,7 +189,10 @@ class Program {
   }
 
   Json RunSchema(const Schema& schema) {
-    const SchemaKeys keys(schema, options_.keys, options_.seed);
+    const SchemaKeys keys =
+        options_.file_keys.path.empty()
+            ? SchemaKeys(schema, options_.keys, options_.seed)
+            : SchemaKeys(schema, options_.file_keys, options_.seed);
     TreePlan plan = options_.one_run
                         ? OneTable(keys.size(), /*partitioned=*/false)
                         : DemoTree(keys.size());

@@ -165,6 +165,18 @@ void DeclareDatabases(CLI::App* app, Given* given) {
                       "ranges: of " + JoinedNames(SchemaNames()) + " [all]"));
 }
 
+void DeclareFile(CLI::App* app, Options* options) {
+  app->add_option("--keys-from", options->file_keys.path,
+                  "ranges: keys from the lines of FILE, in place of schemas. A "
+                  "tenth is\nheld out; scans are of the children of a key and "
+                  "of the siblings of\none that is held out")
+      ->type_name("FILE");
+  app->add_option("--delimiter", options->file_keys.delimiter,
+                  "ranges: the byte C between parents and children, or the "
+                  "number of\nbytes that the keys of a scan share [/]")
+      ->type_name("C");
+}
+
 void DeclareLookups(CLI::App* app, Options* options) {
   app->add_option(
          "--lookups", options->lookups,
@@ -205,6 +217,7 @@ void DeclareTrees(CLI::App* app, Given* given, Options* options) {
 
 void Declare(CLI::App* app, Given* given, Options* options) {
   DeclareDatabases(app, given);
+  DeclareFile(app, options);
   DeclareLookups(app, options);
   DeclareTrees(app, given, options);
   options->files.DeclareJson(app);
@@ -263,6 +276,24 @@ std::vector<TreePlan> TreesOf(const Given& given) {
   return {};
 }
 
+// Replaces the schemas by the keys of the file.
+void UseFile(Options* options) {
+  std::string* const delimiter = &options->file_keys.delimiter;
+  if (delimiter->empty()) *delimiter = "/";
+  const bool is_number =
+      delimiter->find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number && delimiter->size() != 1) {
+    throw UsageError("--delimiter: '" + *delimiter +
+                     "' is neither one byte nor a number of bytes");
+  }
+  Schema* const schema = &options->file_schema;
+  schema->name = "file";
+  schema->scans =
+      is_number ? "keys that share their first bytes" : "children and siblings";
+  schema->prefixes = is_number ? *delimiter : "'" + *delimiter + "'";
+  options->schemas = {schema};
+}
+
 // Makes the folder, which must be new or empty.
 void UseFolder(const std::string& path) {
   std::error_code error;
@@ -303,6 +334,8 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   for (const auto& [name, needed] : {std::pair{"--trees", kLevels},
                                      {"--steps", kLevels},
                                      {"--schemas", kRanges},
+                                     {"--keys-from", kRanges},
+                                     {"--delimiter", kRanges},
                                      {"--one-run", kRanges},
                                      {"--table-bytes", kRanges}}) {
     if (app.count(name) > 0 && given.preset != needed) {
@@ -330,6 +363,7 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   }
   if (IsRanges(preset)) {
     options->schemas = SchemasOf(given);
+    if (!options->file_keys.path.empty()) UseFile(options);
     options->range_filters = NamesOf("--filters", given.filters,
                                      RangeFilterNames(), RangeFilterNames());
   } else {

@@ -39,6 +39,8 @@ struct Options {
   std::vector<const Schema*> schemas;      // of the preset ranges only
   std::vector<std::string> range_filters;  // the same
   bool one_run = false;                    // the same
+  Schema file_schema;                      // the same: of file_keys
+  FileKeys file_keys;                      // the same; no path: none
   DatabaseOptions database;
   double bits_per_key = 0;
   uint64_t lookups = 0;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "db_bench_ext/db/schemas.h"
@@ -26,8 +28,10 @@ constexpr char kPrefixBloom[] = "rocksdb-bloom-prefix";
 #if ROCKSDB_MAJOR >= 9
 constexpr char kSegments[] = "rocksdb-segments";
 #endif
+constexpr char kCappedBloom[] = "rocksdb-bloom-capped";
+constexpr char kFixedBloom[] = "rocksdb-bloom-fixed";
 constexpr char kOurs[] = "deltabloom-ranges";
-constexpr char kOursLearned[] = "deltabloom-ranges-learned";
+constexpr char kOursAuto[] = "deltabloom-ranges-auto";
 
 rocksdb::ReadOptions WithBounds(const RangeFilter::Bounds& bounds) {
   rocksdb::ReadOptions options;
@@ -77,6 +81,29 @@ class PrefixBloom final : public RangeFilter {
 
  private:
   const std::shared_ptr<const SchemaPrefix> prefix_;
+};
+
+// RocksDB's own prefix extractors, which it uses as far as both bounds have one
+// prefix.
+class SizedPrefixBloom final : public RangeFilter {
+ public:
+  explicit SizedPrefixBloom(
+      std::shared_ptr<const rocksdb::SliceTransform> prefix)
+      : prefix_(std::move(prefix)) {}
+
+  void AddTo(rocksdb::Options* options) const override {
+    options->prefix_extractor = prefix_;
+  }
+
+  std::unique_ptr<rocksdb::Iterator> NewIterator(
+      rocksdb::DB* db, const Bounds& bounds) override {
+    rocksdb::ReadOptions options = WithBounds(bounds);
+    options.auto_prefix_mode = true;
+    return std::unique_ptr<rocksdb::Iterator>(db->NewIterator(options));
+  }
+
+ private:
+  const std::shared_ptr<const rocksdb::SliceTransform> prefix_;
 };
 
 // --- RocksDB's SstQueryFilterConfigs ----------------------------------------
@@ -166,9 +193,10 @@ class Segments final : public RangeFilter {
 
 class Ours final : public RangeFilter {
  public:
-  explicit Ours(double bits_per_key) {
+  Ours(double bits_per_key, const std::string& prefixes) {
     RocksDBRangeOptions options;
     options.bits_per_key = bits_per_key;
+    options.prefixes = prefixes;
     std::string error;
     ranges_ = RocksDBRanges::New(options, &error);
     if (ranges_ == nullptr) throw std::runtime_error(error);
@@ -197,16 +225,14 @@ class Ours final : public RangeFilter {
 
 const std::vector<std::string>& RangeFilterNames() {
   static const auto& names = *new std::vector<std::string> {
-    kNone, kPrefixBloom,
+    kNone, kPrefixBloom, kCappedBloom, kFixedBloom,
 #if ROCKSDB_MAJOR >= 9
         kSegments,
 #endif
-        kOurs, kOursLearned
+        kOurs, kOursAuto
   };
   return names;
 }
-
-bool LearnsFromScans(const std::string& name) { return name == kOursLearned; }
 
 void RangeFilter::AddTo(rocksdb::Options*) const {}
 
@@ -231,7 +257,19 @@ std::unique_ptr<RangeFilter> NewRangeFilter(const std::string& name,
   if (name == kSegments) return std::make_unique<Segments>(schema);
 #endif
   if (name == kNone) return std::make_unique<RangeFilter>();
-  return std::make_unique<Ours>(bits_per_key);
+  // Sizes that paths and addresses have.
+  if (name == kCappedBloom) {
+    return std::make_unique<SizedPrefixBloom>(
+        std::shared_ptr<const rocksdb::SliceTransform>(
+            rocksdb::NewCappedPrefixTransform(40)));
+  }
+  if (name == kFixedBloom) {
+    return std::make_unique<SizedPrefixBloom>(
+        std::shared_ptr<const rocksdb::SliceTransform>(
+            rocksdb::NewFixedPrefixTransform(8)));
+  }
+  return std::make_unique<Ours>(bits_per_key,
+                                name == kOurs ? schema.prefixes : "auto");
 }
 
 }  // namespace deltabloom::db_reads

@@ -19,9 +19,6 @@ namespace deltabloom::db_reads {
 // RocksDB compiled against has it.
 const std::vector<std::string>& RangeFilterNames();
 
-// The tables are written again after the filter has seen a sample of the scans.
-bool LearnsFromScans(const std::string& name);
-
 // The range filter of one database; the base class is none.
 class RangeFilter {
  public:

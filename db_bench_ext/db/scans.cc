@@ -82,22 +82,9 @@ ScannedDatabase::ScannedDatabase(const std::string& name,
 void ScannedDatabase::Build(const TreePlan& plan,
                             bench::ProgressBar* progress) {
   database_.Build(plan, progress);
-  if (LearnsFromScans(name_)) Learn();
   const std::unique_ptr<rocksdb::Iterator> all(
       database_.db()->NewIterator(rocksdb::ReadOptions()));
   for (all->SeekToFirst(); all->Valid(); all->Next()) continue;
-}
-
-void ScannedDatabase::Learn() {
-  // Learning scans of each kind: more than a filter keeps as its sample.
-  constexpr uint64_t kScans = 1000;
-  // Numbers that are not measured.
-  constexpr uint64_t kFirst = uint64_t{1} << 40;
-  for (size_t kind = 0; kind < kScanKinds.size(); ++kind) {
-    Run(ScansOf(keys_, kScanKinds[kind].finds, kFirst, kScans), kind);
-  }
-  counts_ = {};
-  database_.Rewrite();
 }
 
 void ScannedDatabase::Run(const std::vector<Scan>& scans, size_t kind) {

@@ -47,9 +47,8 @@ class ScannedDatabase {
                   std::string path, const DatabaseOptions& options,
                   const SchemaKeys& keys);
 
-  // Builds the tree. A filter that learns sees a sample of the scans, then all
-  // tables are written again. All data blocks are in the block cache at the
-  // end, if it is large enough. Throws std::runtime_error.
+  // Builds the tree. All data blocks are in the block cache at the end, if it
+  // is large enough. Throws std::runtime_error.
   void Build(const TreePlan& plan, bench::ProgressBar* progress);
 
   // Makes scans and adds to the counts of their kind. Throws
@@ -73,8 +72,6 @@ class ScannedDatabase {
   }
 
  private:
-  void Learn();
-
   const std::string name_;
   const std::unique_ptr<RangeFilter> filter_;
   const SchemaKeys& keys_;

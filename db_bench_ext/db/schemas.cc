@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -162,6 +165,7 @@ Schema SecondaryIndexSchema() {
     return IndexValue(group) + Bytes(Random(group, i));
   };
   schema.prefix = FixedPrefix<12>;
+  schema.prefixes = "12";
   return schema;
 }
 
@@ -172,6 +176,7 @@ Schema FoldersSchema() {
     return Folder(group) + std::to_string(Ascending(group, i, 1'000'000));
   };
   schema.prefix = PrefixTo<'/', 5>;
+  schema.prefixes = "'/'x5";
   return schema;
 }
 
@@ -182,6 +187,7 @@ Schema TenantRowsSchema() {
     return TenantInTable(group) + Bytes(Random(group, i));
   };
   schema.prefix = FixedPrefix<12>;
+  schema.prefixes = "12";
   return schema;
 }
 
@@ -192,6 +198,7 @@ Schema HostsSchema() {
     return Host(group) + Bytes(~Ascending(group, i, 1000 * kHour));
   };
   schema.prefix = PrefixTo<'/', 1>;
+  schema.prefixes = "'/'";
   return schema;
 }
 
@@ -203,6 +210,7 @@ Schema UserOrdersSchema() {
            "order:" + std::to_string(Ascending(group, i, 1'000'000));
   };
   schema.prefix = PrefixTo<':', 3>;
+  schema.prefixes = "':'x3";
   return schema;
 }
 
@@ -215,6 +223,7 @@ Schema IntegersSchema() {
   schema.found = [](uint64_t group, uint64_t i) {
     return Bytes(FirstNumber(group) + Ascending(group, i, kNumbersInScan));
   };
+  schema.prefixes = "54b";
   return schema;
 }
 
@@ -232,6 +241,7 @@ Schema LastHourSchema() {
     return EntryOfTenant(group, kHour + Ascending(group, i, 30 * 24 * kHour));
   };
   schema.prefix = PrefixTo<'\0', 1>;
+  schema.prefixes = "0x00x1+34b";
   return schema;
 }
 
@@ -248,6 +258,7 @@ Schema DocumentsSchema() {
                   : Document(group, 1) + (i == 1 ? "" : Bytes(1));
   };
   schema.prefix = FixedPrefix<16>;
+  schema.prefixes = "16";
   return schema;
 }
 
@@ -260,6 +271,7 @@ Schema TagsSchema() {
   schema.others = 1;
   schema.other = [](uint64_t group, uint64_t) { return "doc/" + Uuid(group); };
   schema.prefix = PrefixTo<'/', 2>;
+  schema.prefixes = "'/'x2";
   return schema;
 }
 
@@ -277,6 +289,7 @@ Schema EdgesSchema() {
     return EdgesOf(group, kTypes[i]) + Bytes(Random(group, i));
   };
   schema.prefix = FixedPrefix<9>;
+  schema.prefixes = "8,9";
   return schema;
 }
 
@@ -295,6 +308,7 @@ Schema UnreadMessagesSchema() {
                    TimeOfScan(group) - 1 - Ascending(group, i, 99 * kHour));
   };
   schema.prefix = PrefixTo<'/', 2>;
+  schema.prefixes = "'/'x2";
   return schema;
 }
 
@@ -307,6 +321,7 @@ Schema MapCellsSchema() {
     return CellOfMap(group, Ascending(group, i, kPointsOfCell)) +
            Bytes(Random(group, i));
   };
+  schema.prefixes = "44b";
   return schema;
 }
 
@@ -318,6 +333,7 @@ Schema ObjectVersionsSchema() {
     return Object(group) + Bytes(~Ascending(group, i, 1000 * kHour));
   };
   schema.prefix = PrefixTo<'\0', 1>;
+  schema.prefixes = "0x00";
   return schema;
 }
 
@@ -348,7 +364,12 @@ SchemaKeys::SchemaKeys(const Schema& schema, uint64_t most, uint64_t seed)
     }
     ++groups_;
   }
-  bench::MixedNumbers random(seed);
+  SetKeys(std::move(keys_));
+}
+
+void SchemaKeys::SetKeys(std::vector<std::string> keys) {
+  keys_ = std::move(keys);
+  bench::MixedNumbers random(seed_);
   for (uint64_t i = keys_.size(); i > 1; --i) {
     std::swap(keys_[i - 1], keys_[random.Below(i)]);
   }
@@ -356,8 +377,63 @@ SchemaKeys::SchemaKeys(const Schema& schema, uint64_t most, uint64_t seed)
   std::sort(sorted_.begin(), sorted_.end());
 }
 
+SchemaKeys::SchemaKeys(const Schema& schema, const FileKeys& file,
+                       uint64_t seed)
+    : schema_(schema), seed_(seed) {
+  std::ifstream lines(file.path);
+  if (!lines) throw std::runtime_error(file.path + ": cannot be read");
+  std::vector<std::string> keys;
+  for (std::string line; std::getline(lines, line);) keys.push_back(line);
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  const std::vector<std::string> all = keys;
+  const auto held_out = [seed](const std::string& key) {
+    return Mix(seed + std::hash<std::string>()(key)) % 10 == 0;
+  };
+  keys.erase(std::remove_if(keys.begin(), keys.end(), held_out), keys.end());
+  // A scan finds some keys, or none.
+  if (keys.size() < 1000) {
+    throw std::runtime_error(file.path + ": fewer than 1,000 different keys");
+  }
+  SetKeys(std::move(keys));
+  const bool is_number =
+      file.delimiter.find_first_not_of("0123456789") == std::string::npos;
+  for (const std::string& key : all) {
+    if (is_number) {
+      AddScan(key.substr(0, std::stoul(file.delimiter)));
+      continue;
+    }
+    AddScan(key + file.delimiter);
+    const size_t end = key.find_last_of(file.delimiter, key.size() - 2);
+    if (held_out(key) && end != std::string::npos) {
+      AddScan(key.substr(0, end + 1));
+    }
+  }
+}
+
+void SchemaKeys::AddScan(const std::string& prefix) {
+  // A scan of many keys takes its time to read them.
+  constexpr size_t kMostKeys = 100;
+  const auto first = std::lower_bound(sorted_.begin(), sorted_.end(),
+                                      std::string_view(prefix));
+  size_t found = 0;
+  for (auto at = first; at != sorted_.end() && found <= kMostKeys &&
+                        at->substr(0, prefix.size()) == prefix;
+       ++at) {
+    ++found;
+  }
+  if (found > kMostKeys) return;
+  scans_[std::min<size_t>(found, 2)].push_back(AllOf(prefix));
+}
+
 Scan SchemaKeys::ScanOf(Finds finds, uint64_t i) const {
   const uint64_t random = Mix(Mix(seed_) + i);
+  if (schema_.scan == nullptr) {
+    const std::vector<Scan>& scans = scans_[static_cast<size_t>(finds)];
+    // A file may have no scan that finds so many keys: then another does.
+    if (scans.empty()) return scans_[0][random % scans_[0].size()];
+    return scans[random % scans.size()];
+  }
   return schema_.scan(bench::Scale(random, groups_ / kFinds) * kFinds +
                       static_cast<uint64_t>(finds));
 }

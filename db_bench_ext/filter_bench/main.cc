@@ -102,7 +102,7 @@ int Main(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) command += " " + argument;
   DescribeMachine(options, command);
   Collector collector;
-  (options.ranges ? MeasureRanges : MeasureFilters)(options, &collector);
+  MeasureFilters(options, &collector);
   ShowProgress("");
   if (options.only_list) return 0;
   const std::string json = collector.Json();

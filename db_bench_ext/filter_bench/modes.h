@@ -38,7 +38,6 @@ struct Options {
   double min_seconds = 0.02;
   uint64_t seed = 1;
   bool rates_only = false;
-  bool ranges = false;     // measure range filters
   bool only_list = false;  // --benchmark_list_tests
   ResultFiles files;
   std::vector<std::string> benchmark_options;  // Google Benchmark's own
@@ -76,9 +75,5 @@ class Collector : public benchmark::BenchmarkReporter {
 // the machine affects all of them. Throws std::runtime_error if a competitor
 // cannot run, loses a key, or needs more memory than there is.
 void MeasureFilters(const Options& options, Collector* collector);
-
-// Range filters and Bloom filters of prefixes: false positives and times
-// over the length of ranges.
-void MeasureRanges(const Options& options, Collector* collector);
 
 }  // namespace deltabloom::bench

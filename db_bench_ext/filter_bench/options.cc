@@ -86,17 +86,9 @@ void Declare(CLI::App* app, Options* options) {
         "Seed of the keys (default: 1)");
   app->add_flag("--rates-only", options->rates_only,
                 "No timing: sizes, memory and false positives");
-  app->add_flag("--ranges", options->ranges,
-                "Measure range filters instead, before and after they learned "
-                "from 256 ranges: empty ranges over their length, and Bloom "
-                "filters of prefixes (default: 1M keys, 8 to 24 bits per key, "
-                "100k samples)");
   app->add_flag("--quick",
                 "Fewer and shorter runs: less than a minute with the defaults");
   options->files.DeclareJson(app);
-  options->files.DeclarePlot(
-      app, "filter_bench/plots.py",
-      "Draw the false positives of --ranges over their length as PNG");
 }
 
 bool Has(const std::vector<std::string>& arguments, const char* option) {
@@ -113,11 +105,6 @@ void SetDefaults(const std::vector<std::string>& arguments, Options* options) {
     options->samples = 1'000'000;
     options->repetitions = 3;
     options->min_seconds = 0.005;
-  }
-  if (Has(arguments, "--ranges")) {
-    options->keys = {quick ? uint64_t{100'000} : 1'000'000};
-    options->samples = quick ? 20'000 : 100'000;
-    options->bits_per_key = {8, 10, 12, 14, 16, 18, 20, 24};
   }
   options->competitors = FilterNames(false);
 }
@@ -167,7 +154,6 @@ bool ParseOptions(std::vector<std::string> arguments, Options* options) {
   Declare(&app, options);
   SetDefaults(arguments, options);
   app.allow_extras();
-  app.get_option("--plot")->needs("--ranges");
   if (!ParseCommandLine(std::move(arguments), &app)) return false;
   TakeBenchmarkOptions(app.remaining(), options);
   const size_t smallest = KeyMaker::SmallestSize(options->key_kind);

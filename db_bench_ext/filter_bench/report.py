@@ -44,7 +44,7 @@ TIMES = {
     "random_filter_batch_miss_ns": "random batch",
 }
 FIGURES = {**COUNTED, **TIMES}
-SETTING = ("set", "keys", "key_bytes", "bits_per_key", "length", "threads")
+SETTING = ("keys", "key_bytes", "bits_per_key", "length", "threads")
 
 
 def rows_of(results):
@@ -57,7 +57,7 @@ def rows_of(results):
     for name, repetitions in runs.items():
         words = name.split("/")
         figure = words.pop(0)
-        row = {"set": words.pop(0) if figure == "range" else None, "competitor": words.pop(0)}
+        row = {"competitor": words.pop(0)}
         for word in words:
             key, colon, value = word.partition(":")
             if colon:
@@ -114,8 +114,7 @@ def with_ratio(key, row, base):
 
 def title_of(row):
     names = {"key_bytes": "bytes per key", "bits_per_key": "bits per key"}
-    parts = [row["set"]] if row["set"] else []
-    parts += [f"{plain(row[key])} {names.get(key, key)}" for key in SETTING[1:] if row.get(key)]
+    parts = [f"{plain(row[key])} {names.get(key, key)}" for key in SETTING[1:] if row.get(key)]
     return ", ".join(parts).removesuffix(", 1 threads")
 
 

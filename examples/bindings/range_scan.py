@@ -44,12 +44,12 @@ open_database = failing(rocksdb, "rocksdb_open", P, P, TEXT)
 close_database = declared(rocksdb, "rocksdb_close", None, P)
 put = failing(rocksdb, "rocksdb_put", None, P, P, TEXT, SIZE, TEXT, SIZE)
 flush = failing(rocksdb, "rocksdb_flush", None, P, P)
-seek_to_first = declared(rocksdb, "rocksdb_iter_seek_to_first", None, P)
-valid = declared(rocksdb, "rocksdb_iter_valid", BYTE, P)
-advance = declared(rocksdb, "rocksdb_iter_next", None, P)
-key_of = declared(rocksdb, "rocksdb_iter_key", P, P, ctypes.POINTER(SIZE))
-check = failing(rocksdb, "rocksdb_iter_get_error", None, P)
-destroy = declared(rocksdb, "rocksdb_iter_destroy", None, P)
+seek_to_first = declared(deltabloom, "deltabloom_rocksdb_iterator_seek_to_first", None, P)
+valid = declared(deltabloom, "deltabloom_rocksdb_iterator_valid", BYTE, P)
+advance = declared(deltabloom, "deltabloom_rocksdb_iterator_next", None, P)
+key_of = declared(deltabloom, "deltabloom_rocksdb_iterator_key", P, P, ctypes.POINTER(SIZE))
+check = failing(deltabloom, "deltabloom_rocksdb_iterator_get_error", None, P)
+destroy = declared(deltabloom, "deltabloom_rocksdb_iterator_destroy", None, P)
 new_ranges = failing(deltabloom, "deltabloom_rocksdb_ranges_create", P, TEXT)
 add_ranges = failing(deltabloom, "deltabloom_rocksdb_ranges_add_to", BYTE, P, P)
 new_scan = failing(
@@ -60,7 +60,7 @@ free = declared(rocksdb, "rocksdb_free", None, P)
 
 options = new_options()
 create_if_missing(options, 1)
-ranges = new_ranges(b"bits_per_key=8")
+ranges = new_ranges(b"prefixes=':'")  # scans share all up to a colon
 add_ranges(ranges, options)  # before the database is opened
 db = open_database(options, folder.encode())
 

@@ -107,24 +107,18 @@ DELTABLOOM_C_EXPORT char* deltabloom_filter_describe(const char* bytes,
 
 /* --- Ranges: deltabloom/range_filter.h --- */
 
-/* Returns a builder of range filters; RangeFilterOptions has both arguments. If
- * range_length is 0, the builder chooses between numbers and prefixes. */
+/* Returns a builder of range filters; RangeFilterOptions has both arguments.
+ * `prefixes` may be null, which is "auto". */
 DELTABLOOM_C_EXPORT deltabloom_range_builder_t* deltabloom_range_builder_create(
-    double bits_per_key, uint64_t range_length, char** errptr);
+    double bits_per_key, const char* prefixes, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_destroy(
     deltabloom_range_builder_t*);
-/* Adds a sample of the ranges that will be looked up. Call it before the first
- * key. `weight` is usually 1. */
-DELTABLOOM_C_EXPORT void deltabloom_range_builder_add_sample(
-    deltabloom_range_builder_t*, const char* lower, size_t lower_length,
-    const char* upper, size_t upper_length, double weight, char** errptr);
 /* Adds a key, which must not be smaller than the one before; otherwise
  * finishing fails. */
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_add(
     deltabloom_range_builder_t*, const char* key, size_t length, char** errptr);
 /* Does what deltabloom_builder_finish does. It is an error if there is no
- * filter: the keys were not in order, there was none, or too little memory or
- * too few bits. */
+ * filter, for one of the reasons of RangeFilterBuilder::Finish. */
 DELTABLOOM_C_EXPORT char* deltabloom_range_builder_finish(
     deltabloom_range_builder_t*, size_t* size, char** errptr);
 
@@ -202,14 +196,14 @@ DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_statistics(const char* format,
 /* --- RocksDB: range scans, as in deltabloom/rocksdb_ranges.h --- */
 
 typedef struct deltabloom_rocksdb_ranges_t deltabloom_rocksdb_ranges_t;
+typedef struct deltabloom_rocksdb_iterator_t deltabloom_rocksdb_iterator_t;
 struct rocksdb_t;
 struct rocksdb_readoptions_t;
 struct rocksdb_column_family_handle_t;
-struct rocksdb_iterator_t;
 
 /* Returns the range filters of one column family, which any number of threads
  * may use. `options` is RocksDBRangeOptions as text
- * ("bits_per_key=8;learning=false"), null or "" for the defaults. Also
+ * ("bits_per_key=8;prefixes='/'"), null or "" for the defaults. Also
  * registers the policy, as above. */
 DELTABLOOM_C_EXPORT deltabloom_rocksdb_ranges_t*
 deltabloom_rocksdb_ranges_create(const char* options, char** errptr);
@@ -224,24 +218,49 @@ DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_ranges_add_to(
     char** errptr);
 
 /* Returns an iterator over the keys k with lower <= k < upper; if `upper` is
- * null, over all from `lower` on. It is for the rocksdb_iter_*() functions, and
- * rocksdb_iter_destroy(). The bounds are copied; `options` has its usual
- * effect, and what it points to must live as long as with RocksDB's own
- * iterators. `family` may be null for the default one. For a transaction
- * database pass what rocksdb_transactiondb_get_base_db() returns. */
-DELTABLOOM_C_EXPORT struct rocksdb_iterator_t*
+ * null, over all from `lower` on. The bounds are copied; `options` has its
+ * usual effect, and what it points to must live as long as with RocksDB's own
+ * iterators. `family` may be null for the default one; its comparator is that
+ * of the options that the object was added to. For a transaction database pass
+ * what rocksdb_transactiondb_get_base_db() returns. */
+DELTABLOOM_C_EXPORT deltabloom_rocksdb_iterator_t*
 deltabloom_rocksdb_ranges_create_iterator(
     deltabloom_rocksdb_ranges_t*, struct rocksdb_t* db,
     const struct rocksdb_readoptions_t* options,
     struct rocksdb_column_family_handle_t* family, const char* lower,
     size_t lower_length, const char* upper, size_t upper_length, char** errptr);
 /* Returns such an iterator over all keys that begin with `prefix`. */
-DELTABLOOM_C_EXPORT struct rocksdb_iterator_t*
+DELTABLOOM_C_EXPORT deltabloom_rocksdb_iterator_t*
 deltabloom_rocksdb_ranges_create_prefix_iterator(
     deltabloom_rocksdb_ranges_t*, struct rocksdb_t* db,
     const struct rocksdb_readoptions_t* options,
     struct rocksdb_column_family_handle_t* family, const char* prefix,
     size_t prefix_length, char** errptr);
+
+/* These do what rocksdb_iter_*() of the same names do. No argument may be
+ * null. */
+DELTABLOOM_C_EXPORT void deltabloom_rocksdb_iterator_destroy(
+    deltabloom_rocksdb_iterator_t*);
+DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_iterator_valid(
+    const deltabloom_rocksdb_iterator_t*);
+DELTABLOOM_C_EXPORT void deltabloom_rocksdb_iterator_seek_to_first(
+    deltabloom_rocksdb_iterator_t*);
+DELTABLOOM_C_EXPORT void deltabloom_rocksdb_iterator_seek_to_last(
+    deltabloom_rocksdb_iterator_t*);
+DELTABLOOM_C_EXPORT void deltabloom_rocksdb_iterator_seek(
+    deltabloom_rocksdb_iterator_t*, const char* key, size_t length);
+DELTABLOOM_C_EXPORT void deltabloom_rocksdb_iterator_seek_for_prev(
+    deltabloom_rocksdb_iterator_t*, const char* key, size_t length);
+DELTABLOOM_C_EXPORT void deltabloom_rocksdb_iterator_next(
+    deltabloom_rocksdb_iterator_t*);
+DELTABLOOM_C_EXPORT void deltabloom_rocksdb_iterator_prev(
+    deltabloom_rocksdb_iterator_t*);
+DELTABLOOM_C_EXPORT const char* deltabloom_rocksdb_iterator_key(
+    const deltabloom_rocksdb_iterator_t*, size_t* length);
+DELTABLOOM_C_EXPORT const char* deltabloom_rocksdb_iterator_value(
+    const deltabloom_rocksdb_iterator_t*, size_t* length);
+DELTABLOOM_C_EXPORT void deltabloom_rocksdb_iterator_get_error(
+    const deltabloom_rocksdb_iterator_t*, char** errptr);
 
 /* Returns RocksDBRangeStatistics in the format "json", "prometheus" or "text".
  * The caller frees the text. */

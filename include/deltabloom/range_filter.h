@@ -1,8 +1,9 @@
 // Range filters as plain bytes. A range filter answers "may a key k with lower
 // <= k < upper have been added?", and never no for a range that holds a key: it
-// saves a read for most scans of empty ranges. docs/guide.md says when to use
-// it; docs/format.md, chapter "Range filter", defines every byte. Store them
-// under a checksum: not every changed bit can be detected.
+// saves a read for most scans of empty ranges that share a declared prefix.
+// docs/format.md, chapter "Range filter", has the rule, with examples, and
+// defines every byte. Store them under a checksum: not every changed bit can be
+// detected.
 //
 // Keys are ordered by their bytes, as unsigned numbers. Integers in that order
 // are big-endian, signed ones with their highest bit flipped.
@@ -20,25 +21,23 @@
 namespace deltabloom {
 
 struct DELTABLOOM_EXPORT RangeFilterOptions {
-  // Bits of filter per added key. Legal: above 0, up to 1000; useful from about
-  // 4 on. A filter may take up to 160 bytes more.
-  double bits_per_key = 16;
+  // Bits of filter per added key. Legal: above 0, up to 1000. Each prefix gets
+  // as many of them as there are, up to 16. A filter may take 4 KiB more,
+  // however few keys it has, and some 100 bytes for the declaration and the
+  // ends of the keys.
+  double bits_per_key = 8;
 
-  // Expected length of a range, in consecutive integers; for keys of one size
-  // that are numbers. 0: the builder stores numbers or prefixes, whichever let
-  // fewer ranges match. Otherwise it stores the numbers: of the empty ranges up
-  // to this length that are not next to a key at most one in twenty matches, as
-  // far as bits_per_key allows. 1 rejects as many ranges next to a key as
-  // possible.
-  uint64_t range_length = 0;
-
-  // The prefixes of keys that the filter holds, for example "8,'/'x3,'~'x1+4":
-  // the first 8 bytes, up to the third slash, and up to the first tilde and the
-  // 4 bytes behind it. A prefix scan is rejected by the longest of them that is
-  // no longer than its own prefix. Bits are written as 20b, other delimiters by
-  // their byte as 0x00x2. At most 16, of at most 1,024 bytes; a prefix for
-  // which bits_per_key has no room is left out. Empty: the builder chooses.
-  std::string range_prefixes;
+  // What the keys of a range share: the places at which prefixes end, separated
+  // by commas; at most 16, of at most 1,024 bytes.
+  //   8           after 8 bytes
+  //   56b         after 56 bits; a range asks for up to 8 consecutive ones
+  //   '/'         after every '/', up to the 16th; any byte as 0x2f
+  //   '/'x3       after the third '/'
+  //   '/'x3+8     8 bytes behind it; in bits '/'x3+20b
+  //   kvrocks@1   where a function says that components end, one of those of
+  //               prefix_function.h that are registered from the start
+  // "auto": every delimiter of ASCII punctuation that nine in ten keys have.
+  std::string prefixes = "auto";
 
   // Returns an empty string, or one line: the invalid option, its value and the
   // legal range.
@@ -47,7 +46,7 @@ struct DELTABLOOM_EXPORT RangeFilterOptions {
 
 // Collects keys and builds one range filter; can be used again after Finish.
 // Not thread-safe. The constructor throws std::invalid_argument with the text
-// of Validate(), or std::bad_alloc; AddSample throws std::bad_alloc.
+// of Validate(), or std::bad_alloc.
 class DELTABLOOM_EXPORT RangeFilterBuilder {
  public:
   explicit RangeFilterBuilder(const RangeFilterOptions& options = {});
@@ -55,29 +54,19 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   RangeFilterBuilder(RangeFilterBuilder&&) noexcept;
   RangeFilterBuilder& operator=(RangeFilterBuilder&&) noexcept;
 
-  // Adds a sample of the ranges that will be looked up. Call it before AddKey.
-  // The builder chooses what it stores so that few of the samples without a key
-  // match; some hundreds of them are enough. A sample of weight 2 counts as
-  // two; one whose weight is not positive is ignored. Only the first 1,024
-  // bytes of each bound are used. The samples are kept for all filters of this
-  // builder.
-  void AddSample(std::string_view lower, std::string_view upper,
-                 double weight = 1);
-
   // Adds a key of any bytes and any length, including none. Equal keys count
   // once. REQUIRES: key >= every key added since construction or the last
   // Finish; otherwise Finish returns false.
   void AddKey(std::string_view key) noexcept;
 
-  // Returns the most temporary memory that Finish would need now, in bytes,
-  // without the filter: 26 bytes per key; each key without the bytes that it
-  // shares with the one before; and the samples, each with the two keys around
-  // it if it holds none. Of a key only the first 1,024 bytes are kept.
+  // Returns the most memory that Finish would need now, in bytes, without the
+  // filter: 8 bytes per prefix, and what the filter takes to build.
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty. Returns false and
   // appends nothing if the keys were not in order, there was no key, too little
-  // memory, or too few bits. Treat every range as "may match" then.
+  // memory, fewer than 2 bits for each prefix, or no delimiter for "auto".
+  // Treat every range as "may match" then.
   bool Finish(std::string* dst) noexcept;
 
  private:
@@ -96,8 +85,7 @@ class DELTABLOOM_EXPORT RangeFilter {
   RangeFilter& operator=(RangeFilter&&) noexcept;
 
   // Returns false only if lower < upper and no added key k has lower <= k <
-  // upper. Without `upper` the range has no end: the answer is false only if
-  // every key is below `lower`.
+  // upper. Without `upper` the range has no end.
   bool MayMatch(std::string_view lower,
                 std::optional<std::string_view> upper) const;
 

@@ -93,7 +93,7 @@ static void CheckNulls(void) {
   deltabloom_options_t* const options = deltabloom_options_create();
   deltabloom_builder_t* const builder = deltabloom_builder_create(NULL, NULL);
   deltabloom_range_builder_t* const ranges =
-      deltabloom_range_builder_create(10, 16, NULL);
+      deltabloom_range_builder_create(10, NULL, NULL);
   size_t size = 1;
   CHECK_ERROR(deltabloom_options_set_layout(NULL, "local", &error),
               "options is null");
@@ -106,9 +106,8 @@ static void CheckNulls(void) {
   CHECK_ERROR(deltabloom_builder_add(builder, NULL, 1, &error), "key is null");
   CHECK_ERROR(deltabloom_builder_finish(builder, NULL, &error), "size is null");
   CHECK_ERROR(deltabloom_filter_create(NULL, 1, NULL, &error), "bytes is null");
-  CHECK_ERROR(
-      deltabloom_range_builder_add_sample(ranges, NULL, 1, "b", 1, 1, &error),
-      "lower is null");
+  CHECK_ERROR(deltabloom_range_builder_add(ranges, NULL, 1, &error),
+              "key is null");
   CHECK(size == 0);
   deltabloom_options_set_bits_per_key(NULL, 1);
   deltabloom_options_set_max_build_bytes(NULL, 1);
@@ -137,19 +136,19 @@ static void CheckNulls(void) {
   deltabloom_options_destroy(options);
 }
 
-/* A range filter that learns from a sample how it will be queried. */
+/* A range filter of the numbers of hundreds. */
 static void CheckRanges(void) {
-  CHECK_ERROR(CHECK(!deltabloom_range_builder_create(-1, 16, &error)),
+  CHECK_ERROR(CHECK(!deltabloom_range_builder_create(-1, "4", &error)),
               "bits_per_key");
+  CHECK_ERROR(CHECK(!deltabloom_range_builder_create(8, "/", &error)),
+              "prefixes = / is not valid");
   char* error = NULL;
   deltabloom_range_builder_t* const builder =
-      deltabloom_range_builder_create(16, 16, &error);
-  deltabloom_range_builder_add_sample(builder, "000140", 6, "000150", 6, 1,
-                                      &error);
+      deltabloom_range_builder_create(16, "4", &error);
   char key[16];
   char next[16];
   for (int i = 0; i < kKeys; ++i) {
-    snprintf(key, sizeof(key), "%06d", 100 * i);
+    snprintf(key, sizeof(key), "%04d00", 3 * i);
     deltabloom_range_builder_add(builder, key, 6, &error);
   }
   size_t size = 0;
@@ -159,11 +158,11 @@ static void CheckRanges(void) {
       deltabloom_range_filter_create(bytes, size, &error);
   int positives = 0;
   for (int i = 0; i < kKeys; ++i) {
-    snprintf(key, sizeof(key), "%06d", 100 * i);
-    snprintf(next, sizeof(next), "%06d", 100 * i + 1);
+    snprintf(key, sizeof(key), "%04d00", 3 * i);
+    snprintf(next, sizeof(next), "%04d01", 3 * i);
     CHECK(deltabloom_range_filter_may_match(filter, key, 6, next, 6) == 1);
-    snprintf(key, sizeof(key), "%06d", 100 * i + 40);
-    snprintf(next, sizeof(next), "%06d", 100 * i + 50);
+    snprintf(key, sizeof(key), "%04d40", 3 * i + 1);
+    snprintf(next, sizeof(next), "%04d50", 3 * i + 1);
     positives += deltabloom_range_filter_may_match(filter, key, 6, next, 6);
   }
   CHECK(positives < kKeys / 5);

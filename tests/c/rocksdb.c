@@ -156,19 +156,41 @@ static void CheckRefused(void) {
 }
 
 /* The number of keys that a scan finds, forward and backward; destroys it. */
-static int KeysOf(rocksdb_iterator_t* scan) {
+static int KeysOf(deltabloom_rocksdb_iterator_t* scan) {
   char* error = NULL;
   CHECK(scan != NULL);
   int keys = 0, backward = 0;
-  rocksdb_iter_seek_to_first(scan);
-  for (; rocksdb_iter_valid(scan); rocksdb_iter_next(scan)) ++keys;
-  rocksdb_iter_seek_to_last(scan);
-  for (; rocksdb_iter_valid(scan); rocksdb_iter_prev(scan)) ++backward;
-  rocksdb_iter_get_error(scan, &error);
+  deltabloom_rocksdb_iterator_seek_to_first(scan);
+  while (deltabloom_rocksdb_iterator_valid(scan)) {
+    ++keys;
+    deltabloom_rocksdb_iterator_next(scan);
+  }
+  deltabloom_rocksdb_iterator_seek_to_last(scan);
+  while (deltabloom_rocksdb_iterator_valid(scan)) {
+    ++backward;
+    deltabloom_rocksdb_iterator_prev(scan);
+  }
+  deltabloom_rocksdb_iterator_get_error(scan, &error);
   CheckNoError(error);
-  rocksdb_iter_destroy(scan);
+  deltabloom_rocksdb_iterator_destroy(scan);
   CHECK(keys == backward);
   return keys;
+}
+
+/* Moves of a scan of 000100 to 000109, and what it is at. */
+static void CheckMoves(deltabloom_rocksdb_iterator_t* scan) {
+  size_t size = 0;
+  deltabloom_rocksdb_iterator_seek(scan, "000103", 6);
+  CHECK(deltabloom_rocksdb_iterator_valid(scan));
+  CHECK(!memcmp(deltabloom_rocksdb_iterator_key(scan, &size), "000104", 6));
+  CHECK(size == 6);
+  CHECK(deltabloom_rocksdb_iterator_value(scan, &size) != NULL);
+  deltabloom_rocksdb_iterator_seek_for_prev(scan, "000103", 6);
+  CHECK(!memcmp(deltabloom_rocksdb_iterator_key(scan, &size), "000102", 6));
+  deltabloom_rocksdb_iterator_seek(scan, "000109", 6);
+  CHECK(!deltabloom_rocksdb_iterator_valid(scan));
+  deltabloom_rocksdb_iterator_destroy(scan);
+  deltabloom_rocksdb_iterator_destroy(NULL);
 }
 
 static void CheckRefusedRanges(deltabloom_rocksdb_ranges_t* ranges,
@@ -205,6 +227,7 @@ static void CheckScans(deltabloom_rocksdb_ranges_t* ranges, rocksdb_t* db) {
                                             strlen(upper), &error)
   CHECK(KeysOf(SCAN(NULL, "000100", "000200")) == 50);
   CHECK(KeysOf(SCAN(NULL, "", "x")) == kKeys);
+  CheckMoves(SCAN(NULL, "000100", "000109"));
   CHECK(KeysOf(SCAN(NULL, "000101", "000102")) == 0);
   CHECK(KeysOf(SCAN(NULL, "000200", "000100")) == 0);
   CHECK(KeysOf(SCAN(NULL, "000100", "")) == 0);
@@ -219,7 +242,7 @@ static void CheckScans(deltabloom_rocksdb_ranges_t* ranges, rocksdb_t* db) {
   for (int i = 1; i < 2000; i += 2) {
     char lower[16], upper[16];
     snprintf(lower, sizeof(lower), "%06d", i);
-    snprintf(upper, sizeof(upper), "%06d", i + 1);
+    snprintf(upper, sizeof(upper), "%06d!", i);
     CHECK(KeysOf(SCAN(NULL, lower, upper)) == 0);
   }
   rocksdb_readoptions_set_iterate_lower_bound(read, "000150", 6);
@@ -272,8 +295,9 @@ static void CheckScanOutlivesRanges(deltabloom_rocksdb_ranges_t* ranges,
                                     rocksdb_t* db) {
   char* error = NULL;
   rocksdb_readoptions_t* const last = rocksdb_readoptions_create();
-  rocksdb_iterator_t* const scan = deltabloom_rocksdb_ranges_create_iterator(
-      ranges, db, last, NULL, "000100", 6, "000200", 6, &error);
+  deltabloom_rocksdb_iterator_t* const scan =
+      deltabloom_rocksdb_ranges_create_iterator(
+          ranges, db, last, NULL, "000100", 6, "000200", 6, &error);
   CheckNoError(error);
   deltabloom_rocksdb_ranges_destroy(ranges);
   deltabloom_rocksdb_ranges_destroy(NULL);
@@ -286,8 +310,8 @@ static void CheckRanges(const char* path) {
   char* error = NULL;
   rocksdb_options_t* const options = Options(NULL);
   rocksdb_options_set_create_if_missing(options, 1);
-  deltabloom_rocksdb_ranges_t* const ranges = deltabloom_rocksdb_ranges_create(
-      "bits_per_key=12;learning=false", &error);
+  deltabloom_rocksdb_ranges_t* const ranges =
+      deltabloom_rocksdb_ranges_create("bits_per_key=12;prefixes=4,6", &error);
   CheckNoError(error);
   CHECK(deltabloom_rocksdb_ranges_add_to(ranges, options, &error) == 1);
   CheckNoError(error);

@@ -1,37 +1,41 @@
 // The table property of range filters. Any bytes as one: it is refused, or its
 // fields are the bytes, and its filter never says no to what it cannot know.
-// Keys that are built into one are found in every range that holds one of them,
-// and what is left of it after a cut or a changed byte is safe to ask.
+// What is left of one after a cut or a changed byte is safe to ask.
 //
 // Input: what to do, two bounds, then a property, or its fields and keys.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engines/rocksdb/ranges/property.h"
 #include "tests/fuzz/harness.h"
+#include "util/range/asked_filters.h"
 #include "util/range/filter.h"
 #include "util/range/filter_builder.h"
+#include "util/range/functions.h"
+#include "util/range/key_range.h"
+#include "util/range/prefixes_option.h"
 
 namespace deltabloom::fuzz {
 namespace {
 
 using namespace internal;
+using range::Answer;
+using range::Order;
 using Bounds = std::vector<std::string>;
 
 void AskFilter(const range::Filter& filter, const Bounds& bounds) {
   for (const std::string& lower : bounds) {
     for (const std::string& upper : bounds) {
-      const bool may_match = filter.MayMatch(lower, upper);
-      Check(may_match || (lower < upper && !filter.AlwaysMatches()));
+      const Answer answer =
+          range::AskedFilters(range::FindBuiltInFunction)
+              .Ask(filter, range::RangeOfBounds(Order::kBytewise, lower,
+                                                std::string_view(upper)));
+      Check(answer != Answer::kNo || (lower < upper && filter.known()));
     }
-    const bool may_match = filter.MayMatch(lower, std::nullopt);
-    Check(may_match || !filter.AlwaysMatches());
-    Check(!filter.HasKeyFrom(lower) || may_match);
   }
 }
 
@@ -43,6 +47,7 @@ void AskProperty(std::string_view bytes, const Bounds& bounds) {
   if (!ParseRangeProperty(View(copy), &property)) return;
   Check(property.timestamp_size <= kMaxRangePropertyField);
   Check(property.transform.size() <= kMaxRangePropertyField);
+  Check(property.comparator.size() <= kMaxRangePropertyField);
   // There is one way to write it.
   Check(RangePropertyHeader(property) + std::string(property.filter) == bytes);
   AskFilter(range::Filter(property.filter), bounds);
@@ -52,18 +57,23 @@ void Build(Input* input, const Bounds& bounds) {
   RangeProperty property;
   property.timestamp_size = input->Byte();
   const std::string transform = input->Key(100);
+  const std::string comparator = input->Key(100);
   property.transform = transform;
+  property.comparator = comparator;
   const size_t cut = input->Number();
   const auto change = static_cast<char>(input->Byte());
-  range::FilterBuilder builder(2 + input->Byte() / 8.0);
+  range::PlacesToHold places;
+  Check(range::ParsePrefixes("1,2,'/',20b", range::FindBuiltInFunction, &places)
+            .empty());
+  range::FilterBuilder builder(places, Order::kBytewise, 100);
   std::vector<std::string> keys;
   while (!input->empty()) keys.push_back(input->Key(20));
   std::sort(keys.begin(), keys.end());
-  for (const std::string& key : keys) builder.AddKey(key);
+  for (const std::string& key : keys) Check(builder.Add(key));
   property.entries = keys.size();
   std::string bytes = RangePropertyHeader(property);
   const size_t header = bytes.size();
-  if (!builder.Finish(&bytes)) {
+  if (!builder.Finish({}, &bytes).empty()) {
     Check(bytes.size() == header);
     return;
   }
@@ -71,15 +81,12 @@ void Build(Input* input, const Bounds& bounds) {
   Check(ParseRangeProperty(bytes, &parsed));
   Check(parsed.timestamp_size == property.timestamp_size);
   Check(parsed.transform == transform);
+  Check(parsed.comparator == comparator);
   Check(parsed.entries == keys.size());
   Check(parsed.filter == std::string_view(bytes).substr(header));
   const range::Filter filter(parsed.filter);
-  Check(!filter.AlwaysMatches());
+  Check(filter.known());
   AskFilter(filter, bounds);
-  for (const std::string& key : keys) {
-    Check(filter.MayMatch(key, key + '\0'));
-    Check(filter.MayMatch(key, std::nullopt));
-  }
   // Truncates the bytes, then changes one of them.
   const size_t at = cut % bytes.size();
   AskProperty(std::string_view(bytes).substr(0, at), bounds);

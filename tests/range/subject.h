@@ -1,44 +1,14 @@
-// Sets of keys for tests of range filters, and what is true about them.
+// Keys and ranges for tests of range filters.
 #pragma once
 
-#include <set>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tests/random.h"
-#include "util/range/cut.h"
-#include "util/range/filter_builder.h"
-#include "util/range/range.h"
 
 namespace deltabloom::test {
-
-using KeySet = std::set<std::string>;
-
-inline bool AnyKeyIn(const KeySet& keys, const std::string& lower,
-                     const std::string& upper) {
-  const auto key = keys.lower_bound(lower);
-  return key != keys.end() && *key < upper;
-}
-
-// Ranges to learn from.
-using Samples = std::vector<internal::range::Range>;
-
-// Empty if the builder refuses.
-inline std::string FilterOf(const KeySet& keys, double bits_per_key,
-                            const Samples& samples = {},
-                            std::vector<internal::range::Cut> cuts = {},
-                            uint64_t range_length = 0) {
-  internal::range::FilterBuilder builder(bits_per_key, range_length);
-  builder.SetCuts(std::move(cuts));
-  for (const auto& [lower, upper] : samples) {
-    builder.AddSample(lower, upper);
-  }
-  for (const std::string& key : keys) builder.AddKey(key);
-  std::string bytes;
-  builder.Finish(&bytes);
-  return bytes;
-}
 
 // The 8 bytes of a number, in the order of numbers.
 inline std::string BigEndian(uint64_t number) {
@@ -47,12 +17,6 @@ inline std::string BigEndian(uint64_t number) {
     bytes[i] = static_cast<char>(number);
   }
   return bytes;
-}
-
-inline uint64_t NumberOf(std::string_view key) {
-  uint64_t number = 0;
-  for (const char byte : key.substr(0, 8)) number = number << 8 | (byte & 0xff);
-  return number;
 }
 
 // Keys of one kind after the other, many of each kind near each other.
@@ -118,6 +82,33 @@ inline const std::vector<KeyKind>& KeyKinds() {
        [](Random* random) {
          return BigEndian(random->Below(50)) + random->Key(8);
        }},
+      {"slashes, also alone and beside each other",
+       [](Random* random) {
+         return FromBytes(random, random->Below(30), "/////ab\xff"sv);
+       }},
+      {"words in groups of 8 bytes with a marker",
+       [](Random* random) {
+         std::string key;
+         for (uint64_t i = random->Below(3); i > 0; --i) {
+           std::string word = FromBytes(random, random->Below(12), "ab"sv);
+           for (; word.size() >= 8; word.erase(0, 8)) {
+             key += word.substr(0, 8) + '\xff';
+           }
+           const auto marker = static_cast<char>(0xf7 + word.size());
+           word.resize(8);
+           key += word + marker;
+         }
+         return key;
+       }},
+      {"words behind their size",
+       [](Random* random) {
+         const std::string space = FromBytes(random, random->Below(3), "ns"sv);
+         const std::string word = FromBytes(random, random->Below(3), "ab"sv);
+         return static_cast<char>(space.size()) + space +
+                BigEndian(word.size()).substr(4) + word +
+                BigEndian(random->Below(3)) +
+                FromBytes(random, random->Below(3), "xy"sv);
+       }},
       {"paths",
        [](Random* random) {
          std::string path = "https://www.";
@@ -169,10 +160,14 @@ inline std::string NextPrefix(std::string prefix) {
   return prefix;
 }
 
+struct Range {
+  std::string lower, upper;
+};
+
 // A range near the keys: between bounds near keys, of a prefix, of one key, of
 // a few numbers.
-inline internal::range::Range RangeNear(const std::vector<std::string>& keys,
-                                        const KeyKind& kind, Random* random) {
+inline Range RangeNear(const std::vector<std::string>& keys,
+                       const KeyKind& kind, Random* random) {
   std::string lower = BoundNear(keys, kind, random);
   std::string upper;
   switch (random->Below(6)) {

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -86,38 +88,39 @@ bool CompactIsValid(std::string_view payload);
 // The answer for any payload, malformed ones included.
 bool CompactMayMatch(std::string_view payload, uint64_t hash);
 
-// A slow reader of range filters, written straight from docs/format.md: codes
-// are a set, prefixes are strings of '0' and '1'. REQUIRES: a writer made
-// the bytes.
-class RangeFilter {
+// A slow reader of declarations, written straight from docs/format.md ("Which
+// prefixes"). Prefixes are texts of '0' and '1'.
+class RangePlaces {
  public:
-  explicit RangeFilter(const std::string& bytes);
+  // Returns the ends of the function of this name and version in a text.
+  using Ends = std::function<std::vector<size_t>(const std::string& name,
+                                                 const std::string& text)>;
 
-  bool MayMatch(const std::string& lower, const std::string& upper) const;
+  // REQUIRES: a legal declaration.
+  RangePlaces(const std::string& declaration, Ends ends);
+
+  // All prefixes of a key.
+  std::set<std::string> PrefixesOf(const std::string& key) const;
+
+  // Those that a range asks for; none if it cannot ask.
+  std::vector<std::string> AskedBy(const std::string& lower,
+                                   const std::optional<std::string>& upper,
+                                   bool reverse) const;
+  // Those that a scan of a prefix asks for.
+  std::vector<std::string> AskedByPrefix(const std::string& prefix) const;
 
  private:
-  struct Cut {
-    unsigned count, byte, bits;
-    std::string filter;
+  struct End {
+    size_t bits;
+    bool window;
   };
+  std::vector<End> EndsIn(const std::string& text) const;
+  std::vector<std::string> Asked(const std::string& common,
+                                 const std::string* smaller,
+                                 const std::string* larger) const;
 
-  void ReadNumbers(const std::string& body);
-  void ReadPrefixes(const std::string& body);
-  bool NumbersMayMatch(const std::string& lower,
-                       const std::string& upper) const;
-  bool Rejects(const Cut& cut, const std::string& lower,
-               const std::string& upper) const;
-
-  char shape_;
-  // Numbers.
-  std::string least_, most_;
-  uint64_t base_ = 0, span_ = 0, universe_ = 0;
-  unsigned unit_ = 0;
-  std::set<uint64_t> codes_;
-  // Prefixes.
-  unsigned least_size_ = 0;
-  std::string first_, last_;
-  std::vector<Cut> cuts_;
+  std::vector<std::string> places_;
+  Ends ends_;
 };
 
 }  // namespace deltabloom::reference

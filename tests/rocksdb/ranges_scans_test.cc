@@ -7,8 +7,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "deltabloom/key_transform.h"
@@ -48,32 +50,31 @@ class RangesScanTest : public ::testing::Test {
   RangesDb db_;
 };
 
-// Expects that a scan and RocksDB's iterator with the same bounds find the same
-// entries in both directions.
-void ExpectAsWithoutFilters(RocksDBRanges* ranges,
-                            const RocksDBRanges::MakeIterator& make,
-                            const ReadOptions& read, const std::string& lower,
-                            const std::optional<std::string>& upper) {
-  ReadOptions bounded = read;
-  const Slice lower_slice = lower;
-  const std::string upper_text = upper.value_or("");
-  const Slice upper_slice = upper_text;
-  bounded.iterate_lower_bound = &lower_slice;
-  if (upper.has_value()) bounded.iterate_upper_bound = &upper_slice;
-  const std::unique_ptr<Iterator> model(make(bounded));
-  const auto scan = ranges->NewIterator(make, read, lower, ViewOf(upper));
-  const auto compare = [&](const auto& begin, const auto& step) {
-    begin(scan.get());
-    begin(model.get());
-    for (;; step(scan.get()), step(model.get())) {
-      ASSERT_EQ(StateOf(scan.get()), StateOf(model.get()));
-      if (!model->Valid()) return;
-    }
-  };
-  compare([](Iterator* at) { at->SeekToFirst(); },
-          [](Iterator* at) { at->Next(); });
-  compare([](Iterator* at) { at->SeekToLast(); },
-          [](Iterator* at) { at->Prev(); });
+// Expects that a scan finds those of the keys, which are all that its view of
+// the database has, that lie between the bounds; in both directions, and that
+// seeks stay there. RocksDB's own iterators of transactions and batches do not,
+// in 7.8.3.
+void ExpectWithinBounds(RocksDBRanges* ranges,
+                        const RocksDBRanges::MakeIterator& make,
+                        const Strings& all, const std::string& lower,
+                        const std::string& upper) {
+  Strings expected;
+  for (const std::string& key : all) {
+    if (key >= lower && key < upper) expected.push_back(key);
+  }
+  const auto scan =
+      ranges->NewIterator(make, {}, lower, std::string_view(upper));
+  EXPECT_EQ(AllKeys(scan.get()), expected) << lower << " to " << upper;
+  for (const std::string& key : all) {
+    const auto at = std::lower_bound(expected.begin(), expected.end(), key);
+    scan->Seek(key);
+    ASSERT_EQ(scan->Valid(), at != expected.end()) << key;
+    ASSERT_TRUE(!scan->Valid() || scan->key() == *at) << key;
+    const auto after = std::upper_bound(expected.begin(), expected.end(), key);
+    scan->SeekForPrev(key);
+    ASSERT_EQ(scan->Valid(), after != expected.begin()) << key;
+    ASSERT_TRUE(!scan->Valid() || scan->key() == *(after - 1)) << key;
+  }
 }
 
 // --- Bounds -----------------------------------------------------------------
@@ -211,6 +212,175 @@ TEST(RangesPrefixTest, EndAtTheNextPrefix) {
   EXPECT_EQ(of_prefix(""), keys);
 }
 
+// --- Orders -----------------------------------------------------------------
+
+// A family in reverse order, as MyRocks has them.
+class RangesReverseTest : public ::testing::Test {
+ protected:
+  RangesReverseTest()
+      : db_(WithPrefixes(), [](Options* options, BlockBasedTableOptions*) {
+          options->comparator = rocksdb::ReverseBytewiseComparator();
+        }) {
+    for (const Strings& keys :
+         {Strings{"a.x", "a/", "a/1", "a/2", "a0", "b", "c/1"},
+          Strings{"", "a/3", "\xff", "\xff\xff", "d", "a.\xff\xff"},
+          Strings{"a", "a0", "a1", "z"}}) {
+      db_.Table(keys);
+      all_.insert(keys.begin(), keys.end());
+    }
+    db_.counted.Since();
+  }
+
+  static RocksDBRangeOptions WithPrefixes() {
+    RocksDBRangeOptions options;
+    options.prefixes = "1,2,'/'";
+    return options;
+  }
+
+  std::unique_ptr<Iterator> OfPrefix(std::string_view prefix) const {
+    return db_.ranges->NewPrefixIterator(db_.get(), {},
+                                         db_->DefaultColumnFamily(), prefix);
+  }
+  // The keys for which `fits` holds, in the order of the family.
+  template <typename Fits>
+  Strings KeysThat(const Fits& fits) const {
+    Strings keys;
+    for (auto key = all_.rbegin(); key != all_.rend(); ++key) {
+      if (fits(*key)) keys.push_back(*key);
+    }
+    return keys;
+  }
+
+  RangesDb db_;
+  std::set<std::string> all_;
+};
+
+TEST_F(RangesReverseTest, ScansOfAPrefix) {
+  for (const std::string prefix :
+       {"a/", "a", "a0", "b", "c/", "e", "", "\xff", "\xff\xff", "\xff\xff\xff",
+        "a.", "a.x", "a/1", "A"}) {
+    SCOPED_TRACE(prefix);
+    EXPECT_EQ(AllKeys(OfPrefix(prefix).get()),
+              KeysThat([&](const std::string& key) {
+                return key.compare(0, prefix.size(), prefix) == 0;
+              }));
+  }
+  EXPECT_EQ(AllKeys(OfPrefix("a/").get()),
+            (Strings{"a/3", "a/2", "a/1", "a/"}));
+  db_.counted.Since();
+  EXPECT_EQ(AllKeys(OfPrefix("q/").get()), Strings{});
+  EXPECT_EQ(db_.counted.Since().tables_rejected, 3u);
+  EXPECT_EQ(AllKeys(OfPrefix("c/").get()), Strings{"c/1"});
+  EXPECT_GE(db_.counted.Since().tables_rejected, 2u);
+}
+
+TEST_F(RangesReverseTest, SeeksStayWithinThePrefix) {
+  const auto at = OfPrefix("a/");
+  const auto key_at = [&] {
+    return at->Valid() ? at->key().ToString() : "none";
+  };
+  for (const auto& [target, first, last] : {std::tuple("z", "a/3", "none"),
+                                            {"a0", "a/3", "none"},
+                                            {"a/25", "a/2", "a/3"},
+                                            {"a/2", "a/2", "a/2"},
+                                            {"a/", "a/", "a/"},
+                                            {"a.x", "none", "a/"},
+                                            {"", "none", "a/"}}) {
+    SCOPED_TRACE(target);
+    at->Seek(target);
+    EXPECT_EQ(key_at(), first);
+    at->SeekForPrev(target);
+    EXPECT_EQ(key_at(), last);
+  }
+  at->SeekToLast();
+  at->Next();
+  EXPECT_FALSE(at->Valid());
+  at->SeekToFirst();
+  at->Prev();
+  EXPECT_FALSE(at->Valid());
+}
+
+TEST_F(RangesReverseTest, GeneralBounds) {
+  const Strings bounds = {"",   "a", "a.",  "a/",   "a/1",      "a/2",
+                          "a0", "b", "c/1", "\xff", "\xff\xff", "zz"};
+  for (const std::string& lower : bounds) {
+    for (const std::string& upper : bounds) {
+      SCOPED_TRACE(lower + " down to " + upper);
+      EXPECT_EQ(db_.KeysOf(lower, std::string_view(upper)),
+                KeysThat([&](const std::string& key) {
+                  return key <= lower && key > upper;
+                }));
+    }
+    EXPECT_EQ(db_.KeysOf(lower, nullopt),
+              KeysThat([&](const std::string& key) { return key <= lower; }));
+  }
+  // "a0" is the lower bound, and in the range.
+  EXPECT_EQ(db_.KeysOf("a0", "a/"), (Strings{"a0", "a/3", "a/2", "a/1"}));
+}
+
+TEST_F(RangesReverseTest, BackwardScansDoNotWalkTheLevel) {
+  db_.Compact();
+  EXPECT_EQ(AllKeys(OfPrefix("a/").get()),
+            (Strings{"a/3", "a/2", "a/1", "a/"}));
+  EXPECT_EQ(AllKeys(OfPrefix("0/").get()), Strings{});
+}
+
+// A bytewise comparator of another name.
+class Renamed : public rocksdb::Comparator {
+ public:
+  explicit Renamed(const Comparator* comparator) : comparator_(*comparator) {}
+  const char* Name() const override { return "test.renamed"; }
+  int Compare(const Slice& a, const Slice& b) const override {
+    return comparator_.Compare(a, b);
+  }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  const Comparator& comparator_;
+};
+
+TEST(RangesOrderTest, ComparatorsOfAnotherName) {
+  for (const bool reverse : {false, true}) {
+    const Renamed comparator(reverse ? rocksdb::ReverseBytewiseComparator()
+                                     : rocksdb::BytewiseComparator());
+    RocksDBRangeOptions options;
+    options.prefixes = "'/'";
+    options.key_order = reverse ? "reverse_bytewise" : "bytewise";
+    RangesDb db(options, [&](Options* to, BlockBasedTableOptions*) {
+      to->comparator = &comparator;
+    });
+    db.Table({"a/1", "a/2", "c/1"});
+    db.counted.Since();
+    const auto of_prefix = [&](std::string_view prefix) {
+      return AllKeys(db.ranges
+                         ->NewPrefixIterator(db.get(), {},
+                                             db->DefaultColumnFamily(), prefix)
+                         .get());
+    };
+    EXPECT_EQ(of_prefix("b/"), Strings{});
+    EXPECT_EQ(db.counted.Since().tables_rejected, 1u);
+    EXPECT_EQ(of_prefix("a/"),
+              reverse ? (Strings{"a/2", "a/1"}) : (Strings{"a/1", "a/2"}));
+  }
+}
+
+TEST(RangesOrderTest, PrefixesOfAnyOtherOrderAreAnError) {
+  const TestComparator comparator(kIgnoreCase);
+  RocksDBRangeOptions options;
+  options.key_transform = kIgnoreCase.transform;
+  RangesDb db(options, [&](Options* to, BlockBasedTableOptions*) {
+    to->comparator = &comparator;
+  });
+  db.Table({"a"});
+  const auto at = db.ranges->NewPrefixIterator(db.get(), {},
+                                               db->DefaultColumnFamily(), "a");
+  at->SeekToFirst();
+  EXPECT_FALSE(at->Valid());
+  EXPECT_TRUE(at->status().IsInvalidArgument()) << at->status().ToString();
+  EXPECT_CONTAINS(at->status().ToString(), comparator.Name());
+}
+
 // --- Life and threads -------------------------------------------------------
 
 TEST_F(RangesScanTest, IteratorsOutliveTheObject) {
@@ -227,7 +397,7 @@ TEST_F(RangesScanTest, IteratorsOutliveTheObject) {
 TEST_F(RangesScanTest, FactoriesOutliveTheObject) {
   Options options;
   {
-    const RangesPtr other = NewRanges();
+    const RangesPtr other = NewRanges(OfKeys());
     options = OptionsWith(other.get());
   }
   TestDb db(options);
@@ -258,6 +428,18 @@ TEST_F(RangesScanTest, PropertiesAreThoseOfRocksDBsIterator) {
   EXPECT_OK(scan->GetProperty(name, &of_scan));
   EXPECT_OK(plain->GetProperty(name, &of_plain));
   EXPECT_EQ(of_scan, of_plain);
+  // Also where no key can be.
+  const auto empty = db_.Scan(Key(10), Key(10));
+  of_scan.clear();
+  EXPECT_OK(empty->GetProperty(name, &of_scan));
+  EXPECT_EQ(of_scan, of_plain);
+  const char* const pinned = "rocksdb.iterator.is-key-pinned";
+  EXPECT_OK(empty->GetProperty(pinned, &of_scan));
+  EXPECT_OK(plain->GetProperty(pinned, &of_plain));
+  EXPECT_EQ(of_scan, of_plain);
+  EXPECT_EQ(empty->GetProperty("none", &of_scan).ToString(),
+            plain->GetProperty("none", &of_plain).ToString());
+  EXPECT_OK(empty->Refresh());
 }
 
 // --- Views of the database --------------------------------------------------
@@ -313,7 +495,7 @@ TEST_F(RangesScanTest, Tailing) {
   LoadTwoTables();
   ReadOptions read;
   read.tailing = true;
-  auto scan = db_.Scan(Key(11), Key(14), read);
+  auto scan = db_.Scan(Key(11), Key(13) + '\x01', read);
   scan->SeekToFirst();
   EXPECT_EQ(KeysForward(scan.get()), Strings{Key(12)});
   db_.Table({Key(11), Key(13)});
@@ -340,6 +522,26 @@ TEST_F(RangesScanTest, BlockCacheTierMayBeIncomplete) {
       << StateOf(scan.get());
   EXPECT_EQ(db_.KeysOf(Key(10), Key(12)), Strings{Key(10)});
   EXPECT_EQ(db_.KeysOf(Key(10), Key(12), read), Strings{Key(10)});
+}
+
+// A look from the front that meets only blocks that are not in the cache may
+// find nothing, without an error, where a look from the end finds a key.
+TEST_F(RangesScanTest, BlockCacheTierIsNotLookedAtFromTheFront) {
+  const auto statistics = rocksdb::CreateDBStatistics();
+  RangesDb db(OfKeys(), [&](Options* options, BlockBasedTableOptions*) {
+    options->statistics = statistics;
+  });
+  db.Load(0, 100);
+  ReadOptions read;
+  read.read_tier = rocksdb::kBlockCacheTier;
+  const auto scan = db.Scan(Key(10), Key(20), read);
+  const uint64_t before = statistics->getTickerCount(rocksdb::NUMBER_DB_SEEK);
+  scan->SeekToLast();
+  EXPECT_EQ(statistics->getTickerCount(rocksdb::NUMBER_DB_SEEK) - before, 1u);
+  // Nor is a scan that finds nothing known to be empty.
+  const auto nothing = db.Scan(Key(11), Key(12), read);
+  nothing->SeekToFirst();
+  EXPECT_EQ(db.counted.Since().empty_scans, 0u);
 }
 
 TEST_F(RangesScanTest, ReadOnlyAndSecondaryInstances) {
@@ -376,7 +578,7 @@ TEST_F(RangesScanTest, ReadOnlyAndSecondaryInstances) {
 
 TEST_F(RangesScanTest, FamiliesHaveAnObjectEach) {
   LoadTwoTables();
-  const RangesPtr other = NewRanges();
+  const RangesPtr other = NewRanges(OfKeys());
   ColumnFamilyHandle* const family =
       db_.NewFamily(OptionsWith(other.get()), "other");
   db_.Put(Key(11), "value", family);
@@ -459,7 +661,7 @@ class Append : public rocksdb::AssociativeMergeOperator {
 };
 
 TEST(RangesMergeTest, OperandsInSeveralTables) {
-  RangesDb db({}, [](Options* options, BlockBasedTableOptions*) {
+  RangesDb db(OfKeys(), [](Options* options, BlockBasedTableOptions*) {
     options->merge_operator = std::make_shared<Append>();
   });
   db.Table({Key(10), Key(20)}, "a");
@@ -479,7 +681,7 @@ TEST(RangesMergeTest, OperandsInSeveralTables) {
 }
 
 TEST(RangesBlobTest, ValuesInBlobFiles) {
-  RangesDb db({}, [](Options* options, BlockBasedTableOptions*) {
+  RangesDb db(OfKeys(), [](Options* options, BlockBasedTableOptions*) {
     options->enable_blob_files = true;
     options->min_blob_size = 10;
   });
@@ -504,7 +706,7 @@ TEST_F(RangesScanTest, WideColumns) {
   scan->SeekToFirst();
   ASSERT_TRUE(scan->Valid());
   EXPECT_EQ(scan->columns(), columns);
-  EXPECT_EQ(db_.KeysOf(Key(12), Key(20)), Strings{});
+  EXPECT_EQ(db_.KeysOf(Key(12), Key(14)), Strings{});
   EXPECT_EQ(db_.counted.Since().tables_rejected, 1u);
 }
 #endif
@@ -527,7 +729,7 @@ TEST_F(RangesScanTest, IngestedFiles) {
 // --- Ways to read -----------------------------------------------------------
 
 TEST(RangesTableTest, PartitionedFiltersAndIndexes) {
-  RangesDb db({}, [](Options* options, BlockBasedTableOptions* table) {
+  RangesDb db(OfKeys(), [](Options* options, BlockBasedTableOptions* table) {
     table->filter_policy = Deltabloom();
     table->partition_filters = true;
     table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
@@ -541,12 +743,12 @@ TEST(RangesTableTest, PartitionedFiltersAndIndexes) {
   read.total_order_seek = true;
   EXPECT_EQ(db.KeysOf(Key(11), Key(16), read), (Strings{Key(12), Key(14)}));
   EXPECT_EQ(db.KeysOf(Key(11), Key(12), read), Strings{});
-  EXPECT_GE(db.counted.Since().tables_rejected, 2u);
+  EXPECT_GE(db.counted.Since().tables_rejected, 1u);
 }
 
 // An extractor of the user's own, whose filters RocksDB asks as well.
 TEST(RangesTableTest, PrefixModes) {
-  RangesDb db({}, [](Options* options, BlockBasedTableOptions* table) {
+  RangesDb db(OfKeys(), [](Options* options, BlockBasedTableOptions* table) {
     table->filter_policy = Deltabloom();
     options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(9));
     options->memtable_prefix_bloom_size_ratio = 0.1;
@@ -573,7 +775,7 @@ TEST(RangesTableTest, PrefixModes) {
     EXPECT_EQ(db.KeysOf(Key(1990), Key(2003), reads[i]),
               (Strings{Key(1990), Key(1992), Key(1994), Key(2000), Key(2002)}));
   }
-  EXPECT_GT(db.counted.Since().tables_rejected, 8u);
+  EXPECT_GE(db.counted.Since().tables_rejected, 8u);
 }
 
 TEST_F(RangesScanTest, TheCallersTableFilterIsAsked) {
@@ -634,9 +836,11 @@ TEST_F(RangesScanTest, OptimisticTransactions) {
       db_.ranges->NewIterator(make, {}, Key(10), std::string_view(Key(15)));
   scan->Seek(Key(10));
   EXPECT_EQ(KeysForward(scan.get()), (Strings{Key(10), Key(11), Key(14)}));
-  // RocksDB 7.8.3 shows writes of the transaction beyond the bounds, too.
+  Strings all = EvenKeys(0, 30, 1);
+  all.insert(all.begin() + 6, Key(11));
+  all.erase(all.begin() + 7);
   for (int i = 0; i < 30; ++i) {
-    ExpectAsWithoutFilters(db_.ranges.get(), make, {}, Key(i), Key(i + 3));
+    ExpectWithinBounds(db_.ranges.get(), make, all, Key(i), Key(i + 1));
   }
   EXPECT_GE(db_.counted.Since().tables_rejected, 10u);
 }
@@ -654,8 +858,10 @@ TEST_F(RangesScanTest, PessimisticTransactions) {
   const RocksDBRanges::MakeIterator make = [&](const ReadOptions& read) {
     return transaction->GetIterator(read);
   };
+  Strings all = EvenKeys(0, 30, 1);
+  all.insert(all.begin() + 6, Key(11));
   for (int i = 0; i < 30; ++i) {
-    ExpectAsWithoutFilters(db_.ranges.get(), make, {}, Key(i), Key(i + 1));
+    ExpectWithinBounds(db_.ranges.get(), make, all, Key(i), Key(i + 1));
   }
   // Outside of a transaction.
   EXPECT_EQ(AllKeys(db_.ranges
@@ -674,8 +880,11 @@ TEST_F(RangesScanTest, WriteBatchWithIndex) {
     return batch.NewIteratorWithBase(db_->DefaultColumnFamily(),
                                      db_->NewIterator(read), &read);
   };
+  Strings all = EvenKeys(0, 30, 1);
+  all.erase(all.begin() + 7);
+  all.insert(all.begin() + 6, Key(11));
   for (int i = 0; i < 30; ++i) {
-    ExpectAsWithoutFilters(db_.ranges.get(), make, {}, Key(i), Key(i + 3));
+    ExpectWithinBounds(db_.ranges.get(), make, all, Key(i), Key(i + 3));
   }
   // A scan as the base.
   const std::unique_ptr<Iterator> at(batch.NewIteratorWithBase(
@@ -684,6 +893,28 @@ TEST_F(RangesScanTest, WriteBatchWithIndex) {
   EXPECT_EQ(KeysForward(at.get()), (Strings{Key(10), Key(11), Key(12)}));
   at->SeekToLast();
   EXPECT_EQ(KeysBackward(at.get()), (Strings{Key(12), Key(11), Key(10)}));
+}
+
+// The program would show a user keys of another one, deleted ones among them.
+TEST_F(RangesScanTest, UncommittedKeysOutsideTheBoundsStayOutside) {
+  db_.Table({"y", "z"});
+  rocksdb::WriteBatchWithIndex batch(rocksdb::BytewiseComparator(), 0, true);
+  for (const char* const key : {"b", "m", "y"}) {
+    EXPECT_OK(batch.Put(key, "new"));
+  }
+  EXPECT_OK(batch.Delete("z"));
+  const RocksDBRanges::MakeIterator make = [&](const ReadOptions& read) {
+    return batch.NewIteratorWithBase(db_->DefaultColumnFamily(),
+                                     db_->NewIterator(read), &read);
+  };
+  ExpectWithinBounds(db_.ranges.get(), make, {"b", "m", "y"}, "m", "n");
+  ExpectWithinBounds(db_.ranges.get(), make, {"b", "m", "y"}, "c", "d");
+  ExpectWithinBounds(db_.ranges.get(), make, {"b", "m", "y"}, "m", "y");
+  ExpectWithinBounds(db_.ranges.get(), make, {"b", "m", "y"}, "a", "zz");
+  EXPECT_EQ(AllKeys(db_.ranges->NewIterator(make, {}, "n", nullopt).get()),
+            Strings{"y"});
+  EXPECT_EQ(AllKeys(db_.ranges->NewPrefixIterator(make, {}, "m").get()),
+            Strings{"m"});
 }
 
 TEST_F(RangesScanTest, AFunctionMayMakeNone) {
@@ -795,9 +1026,15 @@ TEST_F(RangesRefusedTest, TheSecondFormHasNoLog) {
 class RangesTimestampTest : public ::testing::Test {
  protected:
   RangesTimestampTest()
-      : db_({}, [](Options* options, BlockBasedTableOptions*) {
+      : db_(WithPrefixes(), [](Options* options, BlockBasedTableOptions*) {
           options->comparator = TimestampComparator();
         }) {}
+
+  static RocksDBRangeOptions WithPrefixes() {
+    RocksDBRangeOptions options;
+    options.prefixes = "1,12";
+    return options;
+  }
 
   void PutAt(const std::string& key, uint64_t time) {
     EXPECT_OK(db_->Put({}, key, Timestamp(time), "at " + std::to_string(time)));
@@ -891,6 +1128,7 @@ TEST(RangesTransformTest, EqualKeys) {
   const TestComparator comparator(kIgnoreCase);
   RocksDBRangeOptions options;
   options.key_transform = kIgnoreCase.transform;
+  options.prefixes = "1,5,12";
   RangesDb db(options, [&](Options* to, BlockBasedTableOptions*) {
     to->comparator = &comparator;
   });
@@ -922,6 +1160,7 @@ TEST(RangesTransformTest, TrailingSpaces) {
   const TestComparator comparator(kPadSpace);
   RocksDBRangeOptions options;
   options.key_transform = kPadSpace.transform;
+  options.prefixes = "1";
   RangesDb db(options, [&](Options* to, BlockBasedTableOptions*) {
     to->comparator = &comparator;
   });
@@ -929,6 +1168,7 @@ TEST(RangesTransformTest, TrailingSpaces) {
   EXPECT_EQ(db.KeysOf("a", "b   "), Strings{"a "});
   EXPECT_EQ(db.KeysOf("c   ", nullopt), Strings{"c  "});
   EXPECT_EQ(db.KeysOf("c!", nullopt), Strings{});
+  EXPECT_EQ(db.KeysOf("d", nullopt), Strings{});
   EXPECT_EQ(db.counted.Since().tables_rejected, 1u);
 }
 
@@ -944,7 +1184,7 @@ TEST(RangesTransformTest, Throws) {
   };
   std::string error;
   ASSERT_TRUE(RegisterKeyTransform(transform, &error)) << error;
-  RocksDBRangeOptions options;
+  RocksDBRangeOptions options = OfKeys();
   options.key_transform = "test.throws";
   RangesDb db(options);
   db.Table({Key(10), Key(20)});

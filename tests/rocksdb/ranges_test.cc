@@ -1,9 +1,11 @@
 // RocksDBRanges: options, the collector beside others and by name, properties
-// that readers let pass, limits, learning, statistics, and what a scan asks.
+// that readers let pass, limits, suggestions, statistics, and what a scan asks.
 // ranges_scans_test.cc has what scans find.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <clocale>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,24 +13,21 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "deltabloom/prefix_function.h"
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_ranges.h"
-#include "engines/rocksdb/ranges/iterator.h"
 #include "engines/rocksdb/ranges/property.h"
-#include "engines/rocksdb/ranges/samples.h"
-#include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/range_scans.h"
 #include "tests/rocksdb/ranges_db.h"
 #include "tests/rocksdb/test_db.h"
-#include "util/range/cut.h"
-#include "util/range/range.h"
 #include "util/version.h"
 
 namespace deltabloom::testing {
@@ -59,12 +58,20 @@ TEST(RangesOptionsTest, ErrorsNameTheValueAndWhatIsLegal) {
        "bits_per_key = nan is out of range"},
       {[](auto* options) { options->max_table_bytes = 0; },
        "max_table_bytes = 0 is out of range"},
-      {[](auto* options) { options->max_memory = 0; },
-       "max_memory = 0 is out of range"},
-      {[](auto* options) { options->range_prefixes = "8,"; },
-       "range_prefixes = 8, is not valid"},
-      {[](auto* options) { options->range_prefixes = "1025"; },
-       "range_prefixes = 1025 is not valid"},
+      {[](auto* options) { options->bits_per_key = 1.9; },
+       "bits_per_key = 1.9 is out of range"},
+      {[](auto* options) { options->prefixes = "8,"; },
+       "prefixes = 8, is not valid"},
+      {[](auto* options) { options->prefixes = "1025"; },
+       "prefixes = 1025 is not valid"},
+      {[](auto* options) { options->key_order = "random"; },
+       "key_order = random is unknown"},
+      {[](auto* options) {
+         options->key_order = "bytewise";
+         options->key_transform = "ascii_lowercase";
+       },
+       "key_order = bytewise does not go with key_transform = "
+       "ascii_lowercase@1"},
       {[](auto* options) { options->key_transform = "no_such"; },
        "key_transform = no_such is not registered"},
       {[](auto* options) { options->key_transform = ""; },
@@ -87,11 +94,16 @@ TEST(RangesOptionsTest, DefaultsAndLimitsAreLegal) {
   RocksDBRangeOptions options;
   options.bits_per_key = 1000;
   options.max_table_bytes = 1;
-  options.max_memory = 1;
   options.max_build_bytes = 1;
-  options.range_prefixes = "8,12b,'/'x3";
+  options.prefixes = "8,12b,'/','/'x3,4+groups_of_8";
   options.key_transform = "ascii_lowercase";
   EXPECT_EQ(options.Validate(), "");
+  options.key_transform = "none";
+  for (const char* const order :
+       {"comparator", "bytewise", "reverse_bytewise"}) {
+    options.key_order = order;
+    EXPECT_EQ(options.Validate(), "");
+  }
 }
 
 // --- AddTo ------------------------------------------------------------------
@@ -142,7 +154,7 @@ Strings NamesIn(const ColumnFamilyOptions& family) {
 }
 
 TEST(RangesAddToTest, TwiceIsOnceBesideOthers) {
-  const RangesPtr ranges = NewRanges();
+  const RangesPtr ranges = NewRanges(OfKeys());
   Options options = MakeOptions({nullptr});
   options.table_properties_collector_factories.push_back(
       std::make_shared<CountingFactory>("test.count"));
@@ -164,8 +176,8 @@ TEST(RangesAddToTest, TwiceIsOnceBesideOthers) {
 }
 
 TEST(RangesAddToTest, TheLastObjectCounts) {
-  const RangesPtr first = NewRanges();
-  const RangesPtr second = NewRanges();
+  const RangesPtr first = NewRanges(OfKeys());
+  const RangesPtr second = NewRanges(OfKeys());
   Options options = OptionsWith(first.get());
   AddTo(second.get(), &options);
   TestDb db(options);
@@ -179,8 +191,7 @@ TEST(RangesAddToTest, RefusesOtherOrders) {
   const TestComparator ignores_case(kIgnoreCase);
   const RangesPtr ranges = NewRanges();
   for (const Comparator* const comparator :
-       {rocksdb::ReverseBytewiseComparator(),
-        static_cast<const Comparator*>(&ignores_case),
+       {static_cast<const Comparator*>(&ignores_case),
         static_cast<const Comparator*>(nullptr)}) {
     ColumnFamilyOptions family;
     family.comparator = comparator;
@@ -188,10 +199,12 @@ TEST(RangesAddToTest, RefusesOtherOrders) {
     EXPECT_FALSE(ranges->AddTo(&family, &error));
     EXPECT_EQ(error,
               std::string("deltabloom: range filters need keys in the order of "
-                          "their bytes, and comparator ") +
+                          "their bytes or its reverse, and the order of "
+                          "comparator ") +
                   (comparator == nullptr ? "null" : comparator->Name()) +
-                  " has another: name a key_transform that maps its order to "
-                  "that of bytes, or do without range filters");
+                  " is not known: set key_order if it is one of them, name a "
+                  "key_transform that maps its order to that of bytes, or do "
+                  "without range filters");
     EXPECT_EQ(NamesIn(family), Strings{});
   }
 }
@@ -204,6 +217,10 @@ TEST(RangesAddToTest, AcceptsAKeyTransformAndTimestamps) {
   family.comparator = &ignores_case;
   AddTo(NewRanges(options).get(), &family);
   EXPECT_EQ(NamesIn(family), Strings{"deltabloom.range"});
+  ColumnFamilyOptions reverse;
+  reverse.comparator = rocksdb::ReverseBytewiseComparator();
+  AddTo(NewRanges().get(), &reverse);
+  EXPECT_EQ(NamesIn(reverse), Strings{"deltabloom.range"});
   ColumnFamilyOptions timed;
   timed.comparator = TimestampComparator();
   AddTo(NewRanges().get(), &timed);
@@ -242,10 +259,10 @@ std::string OptionOf(const FactoryPtr& factory, const std::string& name) {
 }
 
 const std::pair<std::string, std::string> kAllOptions[] = {
-    {"bits_per_key", "7.5"},        {"learning", "false"},
-    {"max_table_bytes", "100000"},  {"range_prefixes", "8,12b,'/'x3,0x3bx1"},
-    {"max_memory", "200000000000"}, {"max_build_bytes", "300000"},
-    {"timestamp_size", "8"},        {"key_transform", "ascii_lowercase@1"}};
+    {"bits_per_key", "7.5"},       {"prefixes", "8,12b,'/'x3,0x3b,kvrocks@1"},
+    {"max_table_bytes", "100000"}, {"key_order", "comparator"},
+    {"timestamp_size", "8"},       {"max_build_bytes", "300000"},
+    {"comparator", "some.name"},   {"key_transform", "ascii_lowercase@1"}};
 
 std::string AllOptionsText() {
   std::string text;
@@ -257,9 +274,7 @@ std::string AllOptionsText() {
 
 void ExpectAllOptions(const FactoryPtr& factory) {
   for (const auto& [name, value] : kAllOptions) {
-    EXPECT_EQ(OptionOf(factory, name),
-              name == "bits_per_key" ? "7.500000" : value)
-        << name;
+    EXPECT_EQ(OptionOf(factory, name), value) << name;
   }
 }
 
@@ -275,11 +290,11 @@ TEST(RangesByNameTest, EveryOptionIsReadAndPrinted) {
       << mismatch;
   // Defaults.
   const FactoryPtr plain = FactoryByName("");
-  EXPECT_EQ(OptionOf(plain, "bits_per_key"), "8.000000");
-  EXPECT_EQ(OptionOf(plain, "learning"), "true");
-  EXPECT_EQ(OptionOf(plain, "range_prefixes"), "none");
+  EXPECT_EQ(OptionOf(plain, "bits_per_key"), "8");
+  EXPECT_EQ(OptionOf(plain, "prefixes"), "auto");
+  EXPECT_EQ(OptionOf(plain, "key_order"), "comparator");
+  EXPECT_EQ(OptionOf(plain, "comparator"), "leveldb.BytewiseComparator");
   EXPECT_EQ(OptionOf(plain, "max_table_bytes"), "16777216");
-  EXPECT_EQ(OptionOf(plain, "max_memory"), std::to_string(kUnlimited));
   EXPECT_EQ(OptionOf(plain, "max_build_bytes"), "0");
   EXPECT_EQ(OptionOf(plain, "key_transform"), "none");
   EXPECT_EQ(OptionOf(plain, "timestamp_size"), "0");
@@ -290,23 +305,64 @@ TEST(RangesByNameTest, PrintsWhatOptionsFilesCanRead) {
       OptionOf(FactoryByName("key_transform=ascii_lowercase"), "key_transform"),
       "ascii_lowercase@1");
   RocksDBRangeOptions options;
-  options.range_prefixes = "';'x1,'}'x2,' 'x1,'#'x1,'='x3,','x1,'\\'x1";
+  options.prefixes = "';','}'x2,' ','#','='x3,',','\\'";
   const RangesPtr ranges = NewRanges(options);
   Options db_options = OptionsWith(ranges.get());
   EXPECT_EQ(OptionOf(db_options.table_properties_collector_factories.at(0),
-                     "range_prefixes"),
-            "0x3bx1,0x7dx2,0x20x1,0x23x1,0x3dx3,','x1,0x5cx1");
+                     "prefixes"),
+            "0x3b,0x7dx2,0x20,0x23,0x3dx3,',',0x5c");
+}
+
+// What a user declares must come back from an OPTIONS file, whatever byte it
+// is: 16 at a time.
+TEST(RangesByNameTest, EveryDelimiterSurvivesAnOptionsFile) {
+  for (int first = 0; first < 256; first += 16) {
+    RocksDBRangeOptions options;
+    options.prefixes.clear();
+    for (int byte = first; byte < first + 16; ++byte) {
+      char text[8];
+      std::snprintf(text, sizeof(text), ",0x%02x", byte);
+      options.prefixes += options.prefixes.empty() ? text + 1 : text;
+    }
+    RangesDb db(options);
+    const std::string before = OptionOf(
+        db.options().table_properties_collector_factories.at(0), "prefixes");
+    db.Close();
+    rocksdb::DBOptions db_options;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    ASSERT_OK(rocksdb::LoadLatestOptions(Strict(), db.path(), &db_options,
+                                         &families));
+    const auto& loaded =
+        families.at(0).options.table_properties_collector_factories;
+    ASSERT_EQ(loaded.size(), 1u);
+    EXPECT_EQ(OptionOf(loaded[0], "prefixes"), before);
+  }
+}
+
+// A number must not be cut at its point where the locale writes a comma.
+TEST(RangesByNameTest, NumbersSurviveALocaleWithCommas) {
+  const char* const comma = std::setlocale(LC_ALL, "de_DE.UTF-8");
+  RocksDBRangeOptions options;
+  options.bits_per_key = 12.75;
+  RangesDb db(options);
+  const FactoryPtr own = db.options().table_properties_collector_factories[0];
+  EXPECT_EQ(OptionOf(own, "bits_per_key"), "12.75");
+  FactoryPtr again;
+  EXPECT_OK(Factory::CreateFromString(
+      Strict(), own->Customizable::ToString(Strict()), &again));
+  EXPECT_EQ(OptionOf(again, "bits_per_key"), "12.75");
+  std::setlocale(LC_ALL, "C");
+  if (comma == nullptr) GTEST_SKIP() << "there is no locale with commas";
 }
 
 TEST(RangesByNameTest, BadValuesAreRefused) {
   for (const auto& [text, answer] :
        std::initializer_list<std::pair<std::string, std::string>>{
            {"bits_per_key=0", "bits_per_key = 0 is out of range"},
-           {"bits_per_key=nan", "bits_per_key = nan is out of range"},
+           {"bits_per_key=nan", "bits_per_key = nan is"},
            {"bits_per_key=many", "bits_per_key"},
-           {"max_memory=0", "max_memory = 0 is out of range"},
            {"max_table_bytes=0", "max_table_bytes = 0 is out of range"},
-           {"range_prefixes=x", "range_prefixes = x is not valid"},
+           {"prefixes=x", "prefixes = x is not valid"},
            {"key_transform=no_such", "key_transform = no_such is not"},
            {"no_such_option=1", "table_properties_collectors"}}) {
     ColumnFamilyOptions family;
@@ -325,13 +381,13 @@ TEST(RangesByNameTest, FactoriesOfAnObjectKeepItsOptions) {
   const FactoryPtr own = options.table_properties_collector_factories.at(0);
   EXPECT_TRUE(own->ConfigureFromString(Strict(), "bits_per_key=12")
                   .IsInvalidArgument());
-  EXPECT_EQ(OptionOf(own, "bits_per_key"), "8.000000");
+  EXPECT_EQ(OptionOf(own, "bits_per_key"), "8");
   const FactoryPtr by_name = FactoryByName("bits_per_key=12");
   EXPECT_TRUE(by_name->ConfigureFromString(Strict(), "bits_per_key=-1")
                   .IsInvalidArgument());
-  EXPECT_EQ(OptionOf(by_name, "bits_per_key"), "12.000000");
+  EXPECT_EQ(OptionOf(by_name, "bits_per_key"), "12");
   EXPECT_OK(by_name->ConfigureFromString(Strict(), "bits_per_key=13"));
-  EXPECT_EQ(OptionOf(by_name, "bits_per_key"), "13.000000");
+  EXPECT_EQ(OptionOf(by_name, "bits_per_key"), "13");
 }
 
 // Tables get the filters that the options say.
@@ -344,18 +400,23 @@ TEST(RangesByNameTest, OptionsTakeEffect) {
     const Strings properties = PropertiesIn(db.Tables());
     return properties.size() == 1 ? properties[0] : "";
   };
-  const std::string plain = property_with("");
-  EXPECT_GT(plain.size(), 100u);
-  EXPECT_LT(property_with("range_prefixes=6").size(), plain.size());
-  EXPECT_EQ(property_with("max_table_bytes=100"), "");
-  EXPECT_EQ(property_with("max_build_bytes=1000"), "");
-  EXPECT_EQ(property_with("key_transform=ascii_lowercase").substr(0, 20),
-            std::string("\x01\0\x11", 3) + "ascii_lowercase@1");
-  EXPECT_EQ(property_with("timestamp_size=2")[1], 2);
+  const std::string plain = property_with("prefixes=12");
+  EXPECT_GT(plain.size(), 900u);
+  EXPECT_LT(property_with("prefixes=6").size(), 250u);
+  EXPECT_EQ(property_with(""), "") << "keys without a delimiter";
+  EXPECT_EQ(property_with("prefixes=12;max_table_bytes=100"), "");
+  EXPECT_EQ(property_with("prefixes=12;max_build_bytes=1000"), "");
+  EXPECT_EQ(
+      property_with("prefixes=12;key_transform=ascii_lowercase").substr(0, 20),
+      std::string("\x02\0\x11", 3) + "ascii_lowercase@1");
+  EXPECT_EQ(property_with("prefixes=10;timestamp_size=2")[1], 2);
+  // Keys that do not descend are not in the reverse order.
+  EXPECT_EQ(property_with("prefixes=12;key_order=reverse_bytewise"), "");
+  EXPECT_EQ(property_with("prefixes=12;comparator=unknown"), "");
 }
 
 TEST(RangesByNameTest, WritesTheProperty) {
-  const FactoryPtr factory = FactoryByName("bits_per_key=12");
+  const FactoryPtr factory = FactoryByName("bits_per_key=12;prefixes=12");
   const std::unique_ptr<Collector> collector(
       factory->CreateTablePropertiesCollector({}));
   EXPECT_STREQ(collector->Name(), "deltabloom.range");
@@ -377,7 +438,7 @@ TEST(RangesByNameTest, WritesTheProperty) {
 TEST(RangesByNameTest, OptionsFilesRoundTrip) {
   RocksDBRangeOptions range_options;
   range_options.bits_per_key = 6;
-  range_options.range_prefixes = "12,'/'x3";
+  range_options.prefixes = "12,'/'x3";
   RangesDb db(range_options);
   db.Table({Key(0), Key(2)});
   db.Close();
@@ -390,8 +451,8 @@ TEST(RangesByNameTest, OptionsFilesRoundTrip) {
   const Options loaded(db_options, families.at(0).options);
   ASSERT_EQ(NamesIn(loaded), Strings{"deltabloom.range"});
   const FactoryPtr factory = loaded.table_properties_collector_factories[0];
-  EXPECT_EQ(OptionOf(factory, "bits_per_key"), "6.000000");
-  EXPECT_EQ(OptionOf(factory, "range_prefixes"), "12,'/'x3");
+  EXPECT_EQ(OptionOf(factory, "bits_per_key"), "6");
+  EXPECT_EQ(OptionOf(factory, "prefixes"), "12,'/'x3");
   // A program that knows nothing of it but the name writes the property.
   TestDb other;
   ASSERT_OK(other.TryOpen(loaded));
@@ -432,7 +493,7 @@ TEST(RangesByNameTest, ProcessesThatDoNotKnowTheName) {
 TEST(RangesByNameTest, SstFileWriters) {
   RangesDb db;
   Options by_name = MakeOptions({nullptr});
-  by_name.table_properties_collector_factories = {FactoryByName("")};
+  by_name.table_properties_collector_factories = {FactoryByName("prefixes=12")};
   const std::string path = db.Path("written.sst");
   WriteSst(by_name, path, Keys(0, 1000));
   ASSERT_OK(db->IngestExternalFile({path}, {}));
@@ -498,9 +559,9 @@ class ChangingFactory : public Factory {
 // A table with an edited property; what a scan that finds no key and one that
 // finds a key count.
 void ExpectAnswer(const ChangingFactory::Edit& edit, bool rejects) {
-  RangesDb db({}, [&](Options* options, BlockBasedTableOptions*) {
+  RangesDb db(OfKeys(), [&](Options* options, BlockBasedTableOptions*) {
     options->table_properties_collector_factories = {
-        std::make_shared<ChangingFactory>(FactoryByName(""), edit)};
+        std::make_shared<ChangingFactory>(FactoryByName("prefixes=12"), edit)};
   });
   // The tables are written without the object's own collector.
   Options options = db.options();
@@ -513,7 +574,7 @@ void ExpectAnswer(const ChangingFactory::Edit& edit, bool rejects) {
   EXPECT_EQ(counted.tables, 1u);
   EXPECT_EQ(counted.tables_rejected, rejects ? 1u : 0u);
   EXPECT_EQ(counted.tables_without_filter, rejects ? 0u : 1u);
-  EXPECT_EQ(counted.tables_passed_for_nothing, 0u);
+  EXPECT_EQ(counted.tables_passed_for_nothing, rejects ? 0u : 1u);
   EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
   counted = db.counted.Since();
   EXPECT_EQ(counted.tables, 1u);
@@ -521,9 +582,12 @@ void ExpectAnswer(const ChangingFactory::Edit& edit, bool rejects) {
   EXPECT_EQ(counted.tables_without_filter, rejects ? 0u : 1u);
 }
 
-// docs/format.md: version, size of timestamps, size of the transform's name,
-// the name, entries, the filter.
-constexpr size_t kHeader = 3 + 8;
+// docs/format.md: version, size of timestamps, the transform and the comparator
+// behind their sizes, entries, the filter.
+constexpr char kBytewise[] = "leveldb.BytewiseComparator";
+constexpr size_t kComparatorAt = 4;
+constexpr size_t kEntriesAt = kComparatorAt + sizeof(kBytewise) - 1;
+constexpr size_t kHeader = kEntriesAt + 8;
 
 TEST(RangesPropertyTest, UnchangedItRejects) {
   ExpectAnswer([](auto*) {}, true);
@@ -533,8 +597,8 @@ TEST(RangesPropertyTest, AnyDamageLetsPass) {
   const std::pair<const char*, ChangingFactory::Edit> edits[] = {
       {"none", [](auto* property) { property->reset(); }},
       {"empty", [](auto* property) { (*property)->clear(); }},
-      {"version 0", [](auto* property) { (**property)[0] = 0; }},
-      {"version 2", [](auto* property) { (**property)[0] = 2; }},
+      {"version 1", [](auto* property) { (**property)[0] = 1; }},
+      {"version 3", [](auto* property) { (**property)[0] = 3; }},
       {"timestamps", [](auto* property) { (**property)[1] = 8; }},
       {"a transform",
        [](auto* property) {
@@ -544,17 +608,24 @@ TEST(RangesPropertyTest, AnyDamageLetsPass) {
        }},
       {"a transform beyond the end",
        [](auto* property) { (**property)[2] = '\xff'; }},
-      {"one entry more", [](auto* property) { ++(**property)[3]; }},
-      {"one entry less", [](auto* property) { --(**property)[3]; }},
-      {"many entries more", [](auto* property) { ++(**property)[10]; }},
+      {"a comparator", [](auto* property) { ++(**property)[kComparatorAt]; }},
+      {"a comparator beyond the end",
+       [](auto* property) {
+         (*property)->resize(100);
+         (**property)[kComparatorAt - 1] = '\xff';
+       }},
+      {"one entry more", [](auto* property) { ++(**property)[kEntriesAt]; }},
+      {"one entry less", [](auto* property) { --(**property)[kEntriesAt]; }},
+      {"many entries more",
+       [](auto* property) { ++(**property)[kEntriesAt + 7]; }},
       {"no filter", [](auto* property) { (*property)->resize(kHeader); }},
       {"a filter without its last byte",
        [](auto* property) { (*property)->pop_back(); }},
       {"a longer filter", [](auto* property) { (*property)->push_back('x'); }},
-      {"a filter of a later version",
+      {"a filter of another version",
        [](auto* property) { ++(**property)[kHeader]; }},
-      {"a filter of an unknown shape",
-       [](auto* property) { (**property)[kHeader + 1] = 99; }},
+      {"a filter of the other order",
+       [](auto* property) { (**property)[kHeader + 9] = 1; }},
   };
   for (const auto& [what, edit] : edits) {
     SCOPED_TRACE(what);
@@ -571,8 +642,12 @@ TEST(RangesPropertyTest, AnotherComparatorsTables) {
   const TestComparator same_order(
       "bytes", [](std::string_view key) { return std::string(key); });
   RangesDb db;
+  RocksDBRangeOptions named = OfKeys();
+  named.key_order = "bytewise";
+  const RangesPtr of_other = NewRanges(named);
   Options other = db.options();
   other.comparator = &same_order;
+  AddTo(of_other.get(), &other);
   const std::string path = db.Path("other.sst");
   WriteSst(other, path, Keys(0, 1000));
   const Status ingested = db->IngestExternalFile({path}, {});
@@ -606,12 +681,14 @@ TEST(RangesPropertyTest, AnotherTransformsTables) {
 // timestamps: keys with their timestamps are not what scans ask for.
 TEST(RangesPropertyTest, TablesWithoutTimestampSize) {
   for (const bool knows : {false, true}) {
-    RangesDb db({}, [](Options* options, BlockBasedTableOptions*) {
+    RangesDb db(OfKeys(), [](Options* options, BlockBasedTableOptions*) {
       options->comparator = TimestampComparator();
     });
     Options options = db.options();
-    options.table_properties_collector_factories = {
-        FactoryByName(knows ? "timestamp_size=8" : "")};
+    options.table_properties_collector_factories = {FactoryByName(
+        std::string("prefixes=12") + (knows ? ";timestamp_size=8;comparator="
+                                              "leveldb.BytewiseComparator.u64ts"
+                                            : ""))};
     db.Open(options);
     for (const std::string& key : Keys(0, 1000)) {
       ASSERT_OK(db->Put({}, key, Timestamp(1), "value"));
@@ -635,6 +712,7 @@ TEST(RangesPropertyTest, TablesWithoutTimestampSize) {
 TEST(RangesPropertyTest, KeysOutOfOrderHaveNoFilter) {
   const TestComparator ignores_case(kIgnoreCase);
   RocksDBRangeOptions options;
+  options.prefixes = "1";
   options.key_transform = "trim_trailing_spaces";
   RangesDb db(options, [&](Options* to, BlockBasedTableOptions*) {
     to->comparator = &ignores_case;
@@ -663,13 +741,14 @@ size_t SizeOfProperty(const TestDb& db) {
 
 TEST(RangesLimitsTest, MaxTableBytes) {
   RocksDBRangeOptions options;
+  options.prefixes = "12";
   size_t unlimited = 0;
   {
     RangesDb db(options);
     db.Load(0, 10'000);
     unlimited = SizeOfProperty(db);
-    EXPECT_GT(unlimited, 3500u);
-    EXPECT_LE(unlimited, 10'000u + 200);
+    EXPECT_GT(unlimited, 9500u);
+    EXPECT_LE(unlimited, 10'000u + 4096 + 200);
   }
   for (const uint64_t most : {unlimited - 1, size_t{3000}}) {
     options.max_table_bytes = most;
@@ -690,245 +769,121 @@ TEST(RangesLimitsTest, MaxTableBytes) {
     EXPECT_EQ(counted.tables_built_without, 1u);
     EXPECT_EQ(counted.bytes_built, 0u);
     EXPECT_EQ(db.KeysOf(Key(7), Key(9)), Strings{Key(8)});
+    // The LOG says why, with the table.
+    EXPECT_EQ(CountIn(db.Log(), "no range filter: there are "), 1) << db.Log();
   }
 }
 
-TEST(RangesLimitsTest, MaxMemory) {
-  RocksDBRangeOptions options;
-  // Two tables take 340 beside their properties.
-  options.max_memory = 5340;
-  RangesDb db(options);
-  const auto sizes = [&] {
-    std::vector<size_t> bytes;
-    for (const std::string& property : PropertiesIn(db.Tables())) {
-      bytes.push_back(property.size());
-    }
-    return bytes;
-  };
-  const auto scan = [&] { EXPECT_EQ(db.KeysOf("a", "b"), Strings{}); };
-  constexpr char kLine[] = "bits per key for new tables, as max_memory=5340";
-  scan();
-  db.Load(0, 4000);
-  EXPECT_GT(sizes().back(), 1000u);
-  scan();
-  // All bits of 4,000 keys fit.
-  EXPECT_EQ(CountIn(db.Log(), kLine), 0);
-  db.Load(4000, 10'000);
-  scan();
-  scan();
-  // 4 of 8 bits.
-  EXPECT_EQ(
-      CountIn(db.Log(), "range filters: 4.000 bits per key for new tables"), 1)
-      << db.Log();
-  EXPECT_EQ(CountIn(db.Log(), kLine), 1);
-  db.Rewrite();
-  ASSERT_EQ(sizes().size(), 1u);
-  EXPECT_LE(sizes()[0], 5340u);
-  EXPECT_GT(sizes()[0], 2000u);
-  // Fewer than 2 bits are left for each of 30,000 keys.
-  db.Load(10'000, 30'000);
-  scan();
-  EXPECT_EQ(CountIn(db.Log(), "range filters: no bits per key for new tables"),
-            1);
-  db.Rewrite();
-  EXPECT_EQ(sizes(), std::vector<size_t>{});
-  EXPECT_EQ(db.KeysOf(Key(7), Key(9)), Strings{Key(8)});
-  // There is room again.
-  EXPECT_OK(db->DeleteRange({}, db->DefaultColumnFamily(), Key(2000), "v"));
-  db.Rewrite();
-  scan();
-  EXPECT_EQ(
-      CountIn(db.Log(), "range filters: 8.000 bits per key for new tables"), 1);
-  db.Rewrite();
-  EXPECT_EQ(sizes().size(), 1u);
-}
-
 TEST(RangesLimitsTest, MaxBuildBytes) {
-  RocksDBRangeOptions options;
-  options.max_build_bytes = 100'000;
+  RocksDBRangeOptions options = OfKeys();
+  options.max_build_bytes = 60'000;
   RangesDb db(options);
   db.Load(0, 1000);
   EXPECT_EQ(db.counted.Since().filters_built, 1u);
-  db.Load(1000, 11'000);
+  db.Load(1000, 21'000);
   const RocksDBRangeStatistics counted = db.counted.Since();
   EXPECT_EQ(counted.filters_built, 0u);
   EXPECT_EQ(counted.tables_built_without, 1u);
   EXPECT_EQ(PropertiesIn(db.Tables()).size(), 1u);
   EXPECT_EQ(db.KeysOf(Key(9000), Key(9001)), Strings{Key(9000)});
+  EXPECT_EQ(CountIn(db.Log(), "building it takes more than max_build_bytes"),
+            1);
 }
 
-// --- Learning ---------------------------------------------------------------
+// --- Suggestions ------------------------------------------------------------
 
-using internal::ScanSamples;
-using internal::range::Range;
+TEST(RangesSuggestionTest, SaysWhatToDeclare) {
+  RangesDb db(RocksDBRangeOptions{});
+  db.Load(0, 1000);
+  EXPECT_EQ(db.ranges->Statistics().suggestion, "");
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(db.KeysOf(Key(10 * i + 1), Key(10 * i + 2)), Strings{});
+  }
+  constexpr char kText[] =
+      "100 % of 30 empty scans agree in 12 bytes: prefixes=12";
+  EXPECT_EQ(db.ranges->Statistics().suggestion, kText);
+  EXPECT_CONTAINS(db.ranges->Statistics().ToText(),
+                  std::string("To declare: ") + kText + "\n");
+  // Never by a scan, and with each table.
+  EXPECT_EQ(CountIn(db.Log(), kText), 0);
+  db.Load(1000, 2000);
+  EXPECT_EQ(CountIn(db.Log(), kText), 1) << db.Log();
+}
 
-TEST(ScanSamplesTest, KeepsTheFirstThenOneInMany) {
-  ScanSamples samples;
-  EXPECT_TRUE(samples.Empty());
-  const auto note = [&](ScanSamples::Kind kind, int number) {
-    samples.Note(kind, Key(number), Key(number + 1));
+TEST(RangesSuggestionTest, DelimitersAreTakenByThemselves) {
+  RangesDb db(RocksDBRangeOptions{});
+  db.Table({"a:1", "c:1", "d:1"});
+  EXPECT_EQ(db.KeysOf("b:", "b;"), Strings{});
+  EXPECT_EQ(db.counted.Since().tables_rejected, 1u);
+  EXPECT_EQ(db.KeysOf("c:", "c;"), Strings{"c:1"});
+}
+
+// --- Prefix functions -------------------------------------------------------
+
+TEST(RangesFunctionsTest, AreFoundByTheirName) {
+  PrefixFunction halves;
+  halves.name = "test_halves";
+  halves.version = 3;
+  halves.function = [](std::string_view key, std::vector<size_t>* ends) {
+    if (key.size() >= 6) ends->push_back(6);
+    if (key.size() >= 12) ends->push_back(12);
   };
-  constexpr int kFirst = ScanSamples::kScansOfKind;
-  for (int i = 0; i < kFirst; ++i) note(ScanSamples::Kind::kOther, i);
-  EXPECT_FALSE(samples.Empty());
-  const auto all = samples.Get();
-  ASSERT_EQ(all.size(), 1024u);
-  EXPECT_EQ(all[0], (Range{Key(0), Key(1)}));
-  EXPECT_EQ(all[1023], (Range{Key(1023), Key(1024)}));
-  for (int turn = 0; turn < 10; ++turn) {
-    const auto before = samples.Get();
-    for (int i = 0; i < static_cast<int>(ScanSamples::kEvery); ++i) {
-      note(ScanSamples::Kind::kOther, 10'000 + 100 * turn + i);
-    }
-    const auto after = samples.Get();
-    ASSERT_EQ(after.size(), 1024u);
-    int changed = 0;
-    for (size_t i = 0; i < after.size(); ++i) {
-      changed += before[i] == after[i] ? 0 : 1;
-    }
-    EXPECT_EQ(changed, 1) << turn;
-  }
-  // The other kind has a place of its own, however many these are.
-  note(ScanSamples::Kind::kPassedForNothing, 7);
-  for (int i = 0; i < 10'000; ++i) note(ScanSamples::Kind::kOther, i);
-  const auto both = samples.Get();
-  ASSERT_EQ(both.size(), 1025u);
-  EXPECT_EQ(both[0], (Range{Key(7), Key(8)}));
-}
-
-TEST(ScanSamplesTest, OnlyTheFirstBytesOfBoundsCount) {
-  ScanSamples samples;
-  const std::string same(internal::range::kMaxCutBytes, 'x');
-  samples.Note(ScanSamples::Kind::kOther, same + "a", same + "b");
-  EXPECT_EQ(samples.Get().size(), 0u);
-  samples.Note(ScanSamples::Kind::kOther, "a", same + "b");
-  ASSERT_EQ(samples.Get().size(), 1u);
-  EXPECT_EQ(samples.Get()[0], (Range{"a", same}));
-}
-
-// However often it is moved; none while it lives.
-TEST(ScanSamplesTest, AScanCountsOnce) {
-  for (const bool learning : {false, true}) {
-    RocksDBRangeOptions options;
-    options.learning = learning;
-    internal::ParsedRangeOptions parsed;
-    ASSERT_EQ(parsed.Set(options), "");
-    const auto state = std::make_shared<internal::RangesState>(parsed);
-    TestDb db(MakeOptions({nullptr}));
-    db.Load(0, 10);
-    const auto scan = [&](const std::string& lower,
-                          std::optional<std::string_view> upper) {
-      bool refused = false;
-      return NewScanIterator(
-          state, [&](const ReadOptions& read) { return db->NewIterator(read); },
-          {}, {lower, upper, rocksdb::BytewiseComparator()}, &refused);
-    };
-    auto at = scan(Key(2), Key(5));
-    for (int i = 0; i < 5; ++i) {
-      EXPECT_EQ(AllKeys(at.get()), (Strings{Key(2), Key(4)}));
-      EXPECT_OK(at->Refresh());
-    }
-    EXPECT_EQ(state->samples.Get().size(), 0u);
-    at.reset();
-    EXPECT_EQ(state->samples.Get(), learning
-                                        ? (std::vector<Range>{{Key(2), Key(5)}})
-                                        : std::vector<Range>());
-    EXPECT_EQ(state->counters.scans, 1u);
-    // Iterators that were not moved, open ranges and empty ranges give no
-    // sample.
-    scan(Key(2), Key(3)).reset();
-    AllKeys(scan(Key(2), nullopt).get());
-    AllKeys(scan(Key(2), Key(2)).get());
-    EXPECT_EQ(state->samples.Get().size(), learning ? 1u : 0u);
-  }
-}
-
-class RangesLearningTest : public ::testing::Test {
- protected:
-  static constexpr uint64_t kObjects = 10'000;
-
-  // A table of objects with even numbers.
-  static void Fill(RangesDb* db) {
-    for (uint64_t i = 0; i < kObjects; ++i) db->Put(Uuid(2 * i));
-    db->Flush();
-  }
-  // Scans for objects with odd numbers: how many find a table let through.
-  static uint64_t Passed(RangesDb* db, const RangesPtr& ranges) {
-    const RocksDBRangeStatistics before = ranges->Statistics();
-    for (uint64_t i = 0; i < 1000; ++i) {
-      const auto scan = ranges->NewPrefixIterator(
-          *db, {}, (*db)->DefaultColumnFamily(), Uuid(20 * i + 1));
-      scan->SeekToFirst();
-      EXPECT_FALSE(scan->Valid());
-    }
-    const RocksDBRangeStatistics after = ranges->Statistics();
-    EXPECT_EQ(after.empty_scans - before.empty_scans, 1000u);
-    return after.tables_passed_for_nothing - before.tables_passed_for_nothing;
-  }
-
-  static std::string Uuid(uint64_t number) {
-    return "object/" + Decimal(Mixed(number) % 100'000'000, 8) + "-4" +
-           Decimal(Mixed(number + 1) % 1000, 3);
-  }
-};
-
-TEST_F(RangesLearningTest, RewrittenTablesRejectWhatScansLookFor) {
+  std::string error;
+  ASSERT_TRUE(RegisterPrefixFunction(halves, &error)) << error;
+  EXPECT_FALSE(RegisterPrefixFunction(halves, &error));
+  EXPECT_EQ(error,
+            "deltabloom: prefix function test_halves@3 is registered already: "
+            "a function with other results needs another version");
   RocksDBRangeOptions options;
-  options.bits_per_key = 6;
+  options.prefixes = "test_halves";
   RangesDb db(options);
-  Fill(&db);
-  const uint64_t by_keys_alone = Passed(&db, db.ranges);
-  EXPECT_GT(by_keys_alone, 50u);
-  db.Rewrite();
-  const uint64_t learned = Passed(&db, db.ranges);
-  EXPECT_LT(learned, by_keys_alone / 2);
-  // After a restart the cuts of the tables that a scan opens are used.
-  const RangesPtr restarted = NewRanges(options);
-  db.Open(OptionsWith(restarted.get()));
-  restarted->NewPrefixIterator(db, {}, db->DefaultColumnFamily(), "object/1")
-      ->SeekToFirst();
-  db.Rewrite();
-  EXPECT_EQ(restarted->Statistics().filters_built, 1u);
-  EXPECT_LT(Passed(&db, restarted), by_keys_alone / 2);
+  EXPECT_EQ(OptionOf(db.options().table_properties_collector_factories[0],
+                     "prefixes"),
+            "test_halves@3");
+  db.Load(0, 1000);
+  EXPECT_EQ(db.KeysOf(Key(7), Key(8)), Strings{});
+  EXPECT_EQ(db.counted.Since().tables_rejected, 1u);
+  EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
 }
 
-TEST_F(RangesLearningTest, OffTablesAreChosenByKeysAlone) {
+TEST(RangesFunctionsTest, ThatThrowLoseNoKey) {
+  static std::atomic<bool> throws{true};
+  PrefixFunction sometimes;
+  sometimes.name = "test_sometimes";
+  sometimes.function = [](std::string_view key, std::vector<size_t>* ends) {
+    if (throws) throw std::runtime_error("of a test");
+    if (key.size() >= 12) ends->push_back(12);
+  };
+  ASSERT_TRUE(RegisterPrefixFunction(sometimes));
   RocksDBRangeOptions options;
-  options.bits_per_key = 6;
-  options.learning = false;
+  options.prefixes = "test_sometimes";
   RangesDb db(options);
-  Fill(&db);
-  const Strings before = PropertiesIn(db.Tables());
-  ASSERT_EQ(before.size(), 1u);
-  const uint64_t by_keys_alone = Passed(&db, db.ranges);
+  db.Load(0, 1000);
+  EXPECT_EQ(db.counted.Since().tables_built_without, 1u);
+  EXPECT_EQ(CountIn(db.Log(), "no range filter: a prefix function failed"), 1);
+  EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
+  throws = false;
   db.Rewrite();
-  EXPECT_EQ(PropertiesIn(db.Tables()), before);
-  EXPECT_EQ(Passed(&db, db.ranges), by_keys_alone);
-}
-
-TEST_F(RangesLearningTest, FixedPrefixesStayWhateverScansLookFor) {
-  RocksDBRangeOptions options;
-  options.range_prefixes = "10";
-  RangesDb db(options);
-  Fill(&db);
-  const Strings before = PropertiesIn(db.Tables());
-  ASSERT_EQ(before.size(), 1u);
-  Passed(&db, db.ranges);
-  db.Rewrite();
-  EXPECT_EQ(PropertiesIn(db.Tables()), before);
+  EXPECT_EQ(db.counted.Since().filters_built, 1u);
+  throws = true;
+  EXPECT_EQ(db.KeysOf(Key(7), Key(8)), Strings{});
+  EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
+  EXPECT_EQ(db.counted.Since().tables_rejected, 0u);
+  throws = false;
+  EXPECT_EQ(db.KeysOf(Key(7), Key(8)), Strings{});
+  EXPECT_GE(db.counted.Since().tables_rejected, 1u);
 }
 
 // --- Statistics -------------------------------------------------------------
 
 TEST(RangesStatisticsTest, CountsOfAKnownScenario) {
-  RocksDBRangeOptions options;
-  options.range_prefixes = "12";
-  RangesDb db(options);
-  EXPECT_EQ(db.ranges->Statistics().ToText(),
-            "Scans: 0, without a key 0\n"
-            "Tables asked: 0, skipped 0, let through for nothing 0, without a "
-            "cut 0, without a filter 0\n"
-            "Tables built: 0 with a filter, 0 bytes, 0 without\n");
+  RangesDb db;
+  EXPECT_EQ(
+      db.ranges->Statistics().ToText(),
+      "Scans: 0, without a key 0\n"
+      "Tables asked: 0, skipped 0, let through for nothing 0, not asked 0, "
+      "without a filter 0\n"
+      "Tables built: 0 with a filter, 0 bytes, 0 without\n");
   db.Load(0, 1000);
   db.Load(1000, 2000);
   // A table of range tombstones alone.
@@ -943,7 +898,7 @@ TEST(RangesStatisticsTest, CountsOfAKnownScenario) {
   EXPECT_EQ(db.KeysOf(Key(8), Key(9)), Strings{Key(8)});
   EXPECT_EQ(db.KeysOf(Key(7), Key(8)), Strings{});
   EXPECT_EQ(db.KeysOf("a", "b"), Strings{});
-  // The range has more prefixes than a cut answers for, in one of the tables.
+  // Its keys do not share 12 bytes. One of the tables has none of them.
   EXPECT_EQ(db.KeysOf(Key(100), Key(200)).size(), 50u);
   // An iterator that was not positioned is not counted.
   db.Scan(Key(7), Key(8)).reset();
@@ -952,8 +907,9 @@ TEST(RangesStatisticsTest, CountsOfAKnownScenario) {
   EXPECT_EQ(counted.empty_scans, 2u);
   EXPECT_EQ(counted.tables, 12u);
   EXPECT_EQ(counted.tables_rejected, 6u);
-  EXPECT_EQ(counted.tables_passed_for_nothing, 0u);
-  EXPECT_EQ(counted.tables_without_cut, 1u);
+  // That of range tombstones.
+  EXPECT_EQ(counted.tables_passed_for_nothing, 2u);
+  EXPECT_EQ(counted.tables_without_place, 1u);
   EXPECT_EQ(counted.tables_without_filter, 4u);
   EXPECT_EQ(counted.refused, 0u);
   EXPECT_EQ(counted.filters_built, 2u);
@@ -982,11 +938,11 @@ TEST(RangesStatisticsTest, ScansThatTurnForwardSkipTablesBeforeTheirRange) {
 // since the iterator was made or refreshed.
 TEST(RangesStatisticsTest, MovesFromTheEndLookFromTheFrontOnce) {
   const auto statistics = rocksdb::CreateDBStatistics();
-  RangesDb db({}, [&](Options* options, BlockBasedTableOptions*) {
+  RangesDb db(OfKeys(), [&](Options* options, BlockBasedTableOptions*) {
     options->statistics = statistics;
   });
   db.Load(0, 100);
-  const auto scan = db.Scan(Key(0), Key(100));
+  auto scan = db.Scan(Key(10), Key(11));
   const auto seeks_of_a_move = [&] {
     const uint64_t before = statistics->getTickerCount(rocksdb::NUMBER_DB_SEEK);
     scan->SeekToLast();
@@ -997,26 +953,27 @@ TEST(RangesStatisticsTest, MovesFromTheEndLookFromTheFrontOnce) {
   EXPECT_EQ(seeks_of_a_move(), 1u);
   EXPECT_OK(scan->Refresh());
   EXPECT_EQ(seeks_of_a_move(), 2u);
+  // Its keys share no declared prefix, so a look would reject no table.
+  scan = db.Scan(Key(0), Key(100));
+  EXPECT_EQ(seeks_of_a_move(), 1u);
 }
 
-// A tailing iterator sees what is written after it was made.
-TEST(RangesStatisticsTest, AScanThatFindsAKeyLaterIsNotEmpty) {
+// An operator looks at them while long scans are under way.
+TEST(RangesStatisticsTest, CountWhileAnIteratorLives) {
   RangesDb db;
   db.Load(0, 100);
-  ReadOptions read;
-  read.tailing = true;
-  auto scan = db.Scan(Key(11), Key(12), read);
+  const auto scan = db.Scan(Key(11), Key(12));
+  db.counted.Since();
   scan->SeekToFirst();
-  EXPECT_FALSE(scan->Valid());
-  db.Put(Key(11));
+  RocksDBRangeStatistics counted = db.counted.Since();
+  EXPECT_EQ(counted.scans, 1u);
+  EXPECT_EQ(counted.empty_scans, 1u);
+  EXPECT_EQ(counted.tables, 1u);
+  EXPECT_EQ(counted.tables_rejected, 1u);
   scan->SeekToFirst();
-  EXPECT_TRUE(scan->Valid());
-  scan.reset();
-  EXPECT_EQ(db.counted.Since().empty_scans, 0u);
-  scan = db.Scan(Key(13), Key(14), read);
-  scan->SeekToFirst();
-  scan.reset();
-  EXPECT_EQ(db.counted.Since().empty_scans, 1u);
+  counted = db.counted.Since();
+  EXPECT_EQ(counted.scans, 0u);
+  EXPECT_EQ(counted.empty_scans, 0u);
 }
 
 RocksDBRangeStatistics Numbered() {
@@ -1026,12 +983,13 @@ RocksDBRangeStatistics Numbered() {
   numbers.tables = 300;
   numbers.tables_rejected = 40;
   numbers.tables_passed_for_nothing = 5;
-  numbers.tables_without_cut = 6;
+  numbers.tables_without_place = 6;
   numbers.tables_without_filter = 7;
   numbers.refused = 8;
   numbers.filters_built = 9;
   numbers.tables_built_without = 10;
   numbers.bytes_built = 11;
+  numbers.suggestion = "prefixes='/'";
   return numbers;
 }
 
@@ -1040,9 +998,9 @@ TEST(RangesStatisticsTest, Json) {
             std::string("{\"version\":\"") + internal::kVersion +
                 "\",\"scans\":100,\"empty_scans\":20,\"tables\":300,"
                 "\"tables_rejected\":40,\"tables_passed_for_nothing\":5,"
-                "\"tables_without_cut\":6,\"tables_without_filter\":7,"
+                "\"tables_without_place\":6,\"tables_without_filter\":7,"
                 "\"refused\":8,\"filters_built\":9,\"tables_built_without\":10,"
-                "\"bytes_built\":11}");
+                "\"bytes_built\":11,\"suggestion\":\"prefixes='/'\"}");
 }
 
 TEST(RangesStatisticsTest, Prometheus) {
@@ -1059,14 +1017,14 @@ TEST(RangesStatisticsTest, Prometheus) {
         "\ndeltabloom_range_tables_rejected_total{family=\"default\"} 40\n",
         "\ndeltabloom_range_tables_passed_for_nothing_total{family=\"default\"}"
         " 5\n",
-        "\ndeltabloom_range_tables_without_cut_total{family=\"default\"} 6\n",
+        "\ndeltabloom_range_tables_without_place_total{family=\"default\"} 6\n",
         "\ndeltabloom_range_tables_without_filter_total{family=\"default\"} "
         "7\n",
-        "\ndeltabloom_range_refused_scans_total{family=\"default\"} 8\n",
+        "\ndeltabloom_range_refused_total{family=\"default\"} 8\n",
         "\ndeltabloom_range_filters_built_total{family=\"default\"} 9\n",
         "\ndeltabloom_range_tables_built_without_total{family=\"default\"} "
         "10\n",
-        "\ndeltabloom_range_built_bytes_total{family=\"default\"} 11\n"}) {
+        "\ndeltabloom_range_bytes_built_total{family=\"default\"} 11\n"}) {
     EXPECT_CONTAINS(Numbered().ToPrometheus(), line);
   }
   EXPECT_EQ(CountIn(text, "\n"), 33);
@@ -1076,9 +1034,10 @@ TEST(RangesStatisticsTest, Text) {
   EXPECT_EQ(Numbered().ToText(),
             "Scans: 100, without a key 20 (20.0 %)\n"
             "Tables asked: 300, skipped 40 (13.3 %), let through for nothing 5 "
-            "(1.7 %), without a cut 6 (2.0 %), without a filter 7 (2.3 %)\n"
+            "(1.7 %), not asked 6 (2.0 %), without a filter 7 (2.3 %)\n"
             "Tables built: 9 with a filter, 11 bytes, 10 without\n"
-            "RocksDB allowed no table filter in 8 scans\n");
+            "RocksDB allowed no table filter in 8 scans\n"
+            "To declare: prefixes='/'\n");
 }
 
 // The property of a table is what its listeners get, however often RocksDB
@@ -1095,7 +1054,7 @@ TEST(RangesStatisticsTest, ListenersGetTheProperty) {
   };
   const auto listener = std::make_shared<Listener>();
   {
-    RangesDb db({}, [&](Options* options, BlockBasedTableOptions*) {
+    RangesDb db(OfKeys(), [&](Options* options, BlockBasedTableOptions*) {
       options->listeners.push_back(listener);
     });
     db.Load(0, 100);
@@ -1120,7 +1079,7 @@ class RangesCostTest : public ::testing::Test {
   };
 
   RangesCostTest()
-      : db_({}, [this](Options* options, BlockBasedTableOptions* table) {
+      : db_(OfKeys(), [this](Options* options, BlockBasedTableOptions* table) {
           options->statistics = statistics_;
           // The smallest number; RocksDB takes ten of it for other files.
           options->max_open_files = 20;

@@ -315,7 +315,7 @@ TEST(PolicyThreadsTest, EverythingAtOnce) {
 // statistics; one thread compares with RocksDB's own iterator at a snapshot.
 TEST(RangesThreadsTest, EverythingAtOnce) {
   RocksDBRangeOptions range_options;
-  range_options.max_memory = 50'000;
+  range_options.prefixes = "12,60b";
   RangesDb db(range_options, [](Options* options, BlockBasedTableOptions*) {
     options->disable_auto_compactions = false;
     options->level0_file_num_compaction_trigger = 2;

@@ -121,7 +121,7 @@ TEST_F(Inspect, DeltabloomFilters) {
 TEST_F(Inspect, RangeFilters) {
   rocksdb::Options options = test::RocksTable().Options();
   RocksDBRangeOptions ranges;
-  ranges.range_prefixes = "8";
+  ranges.prefixes = "8";
   ranges.key_transform = "ascii_lowercase";
   ASSERT_TRUE(RocksDBRanges::New(ranges)->AddTo(&options));
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
@@ -140,12 +140,14 @@ TEST_F(Inspect, RangeFilters) {
                          {"key_transform", "ascii_lowercase@1"}});
   EXPECT_DOUBLE_EQ(filter.at("bits_per_key"),
                    static_cast<double>(bytes) * 8 / 2000);
-  EXPECT_EQ(filter.at("layout").get<std::string>().rfind("prefixes: 8 (", 0),
+  EXPECT_EQ(filter.at("comparator"), "leveldb.BytewiseComparator");
+  EXPECT_EQ(filter.at("timestamp_size"), 0);
+  EXPECT_EQ(filter.at("layout").get<std::string>().rfind("prefixes=8, ", 0),
             0u);
   ExpectHasAll(
       Run(File("a.sst")).out,
       {", no filter\n  range filter: " + std::to_string(bytes) + " bytes, ",
-       " bits per key, key transform ascii_lowercase@1: prefixes: 8 ("});
+       " bits per key, key transform ascii_lowercase@1: prefixes=8, "});
 }
 
 // --- Damaged and unreadable files --------------------------------------------

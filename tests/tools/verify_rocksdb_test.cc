@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "deltabloom/key_transform.h"
+#include "deltabloom/prefix_function.h"
 #include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/table_properties.h"
@@ -25,6 +26,9 @@
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"
 #include "util/range/filter_builder.h"
+#include "util/range/functions.h"
+#include "util/range/key_range.h"
+#include "util/range/prefixes_option.h"
 
 namespace deltabloom {
 namespace {
@@ -359,11 +363,17 @@ TEST_F(VerifyRocksDB, OrdersAndTransforms) {
 // table has `more` entries than it has.
 class LosingRanges : public rocksdb::TablePropertiesCollector {
  public:
-  explicit LosingRanges(uint64_t more) { property_.entries = more; }
+  explicit LosingRanges(uint64_t more)
+      : builder_(OfKeys(), internal::range::Order::kBytewise, 24) {
+    property_.comparator = rocksdb::BytewiseComparator()->Name();
+    property_.entries = more;
+  }
   const char* Name() const override { return internal::kRangePropertyName; }
   rocksdb::Status AddUserKey(const Slice& key, const Slice&, rocksdb::EntryType,
                              rocksdb::SequenceNumber, uint64_t) override {
-    if (++entries_ % 7 != 3) builder_.AddKey(key.ToStringView());
+    if (++entries_ % 7 != 3) {
+      EXPECT_TRUE(builder_.Add(key.ToStringView()));
+    }
     return rocksdb::Status::OK();
   }
   rocksdb::Status Finish(
@@ -371,7 +381,7 @@ class LosingRanges : public rocksdb::TablePropertiesCollector {
     if (bytes_.empty()) {  // RocksDB may call it again, for listeners
       property_.entries += entries_;
       bytes_ = RangePropertyHeader(property_);
-      EXPECT_TRUE(builder_.Finish(&bytes_));
+      EXPECT_EQ(builder_.Finish({}, &bytes_), "");
     }
     properties->emplace(internal::kRangePropertyName, bytes_);
     return rocksdb::Status::OK();
@@ -381,9 +391,17 @@ class LosingRanges : public rocksdb::TablePropertiesCollector {
   }
 
  private:
+  static internal::range::PlacesToHold OfKeys() {
+    internal::range::PlacesToHold places;
+    EXPECT_EQ(internal::range::ParsePrefixes(
+                  "12", internal::range::FindBuiltInFunction, &places),
+              "");
+    return places;
+  }
+
   internal::RangeProperty property_;
   uint64_t entries_ = 0;
-  internal::range::FilterBuilder builder_{24};
+  internal::range::FilterBuilder builder_;
   std::string bytes_;  // of the property
 };
 
@@ -401,7 +419,8 @@ class LosingRangesFactory : public rocksdb::TablePropertiesCollectorFactory {
 };
 
 rocksdb::Options WithRanges(rocksdb::Options options,
-                            const RocksDBRangeOptions& of = {}) {
+                            RocksDBRangeOptions of = {}) {
+  if (of.prefixes == "auto") of.prefixes = "12";
   EXPECT_TRUE(RocksDBRanges::New(of)->AddTo(&options));
   return options;
 }
@@ -419,14 +438,15 @@ TEST_F(VerifyRocksDB, RangeFilters) {
     const json file = LoadAndVerify(options, 0);
     EXPECT_EQ(err_, "");
     EXPECT_EQ(file.at("entries"), kTableKeys);
-    // Each alone, and but for the first with the one before and those like it.
+    // Each alone, with the one before, and all that begin like it: up to the
+    // first byte that differs, up to its end, and to its place and before.
     EXPECT_EQ(file.at("ranges"), json({{"keys", kTableKeys},
-                                       {"asked", 3 * kTableKeys - 2},
+                                       {"asked", 6 * kTableKeys},
                                        {"false_negatives", 0},
                                        {"missed", json::array()}}));
     ExpectHas(
         Run(path_).out,
-        "  range filter: 8998 ranges around 3000 keys, no false negative");
+        "  range filter: 18000 ranges around 3000 keys, no false negative");
   }
   // A table without a range filter has no such result.
   EXPECT_TRUE(LoadAndVerify(MakeOptions("deltabloom:10", false), 0)
@@ -453,6 +473,27 @@ TEST_F(VerifyRocksDB, RangeFiltersOfEntriesOfEveryKind) {
   ASSERT_OK(db->Flush({}));
   const json file = Verify(0);
   EXPECT_EQ(file.at("ranges").at("keys"), 101);
+  EXPECT_EQ(file.at("ranges").at("false_negatives"), 0);
+}
+
+// The command has the functions that are built in, and says which it lacks.
+TEST_F(VerifyRocksDB, PrefixFunctions) {
+  PrefixFunction own;
+  own.name = "of_a_test";
+  own.function = [](std::string_view key, std::vector<size_t>* ends) {
+    ends->push_back(key.size());
+  };
+  ASSERT_TRUE(RegisterPrefixFunction(own));
+  RocksDBRangeOptions ranges;
+  ranges.prefixes = "of_a_test";
+  const auto options = WithRanges(MakeOptions("deltabloom:10", false), ranges);
+  EXPECT_TRUE(LoadAndVerify(options, 2).at("ranges").is_null());
+  ExpectHas(err_,
+            "range filter: no scan uses it: prefix function of_a_test@1 is not "
+            "registered here");
+  ranges.prefixes = "4+groups_of_8,kvrocks,12";
+  const json file =
+      LoadAndVerify(WithRanges(MakeOptions("deltabloom:10", false), ranges), 0);
   EXPECT_EQ(file.at("ranges").at("false_negatives"), 0);
 }
 

@@ -210,11 +210,10 @@ std::shared_ptr<RocksDBRanges> AddRanges(MixedNumbers* numbers, bool folded,
   RocksDBRangeOptions options;
   if (folded) options.key_transform = "ascii_lowercase";
   options.bits_per_key = numbers->Below(2) == 0 ? 8 : 4;
-  options.learning = numbers->Below(3) != 0;
   if (numbers->Below(4) == 0) options.max_table_bytes = 300;
   if (numbers->Below(4) == 0) options.max_build_bytes = 5000;
-  if (numbers->Below(4) == 0) options.max_memory = 2000;
-  if (numbers->Below(4) == 0) options.range_prefixes = "4,6,20b";
+  constexpr const char* kPrefixes[] = {"auto", "4,6,20b", "8", "1,'-','/'"};
+  options.prefixes = kPrefixes[numbers->Below(4)];
   std::string error;
   auto ranges = RocksDBRanges::New(options, &error);
   if (ranges == nullptr || !ranges->AddTo(family, &error)) {

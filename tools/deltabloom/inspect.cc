@@ -159,6 +159,7 @@ Json InspectRangeFilter(const SstFile& file) {
   internal::RangeProperty property;
   if (!ParseRangeProperty(bytes, &property)) {
     json["entries"] = json["bits_per_key"] = json["key_transform"] = nullptr;
+    json["comparator"] = json["timestamp_size"] = nullptr;
     json["layout"] = "damaged or of another version";
     return json;
   }
@@ -169,6 +170,8 @@ Json InspectRangeFilter(const SstFile& file) {
                            static_cast<double>(property.entries);
   }
   json["key_transform"] = TextOrNull(std::string(property.transform));
+  json["comparator"] = TextOrNull(std::string(property.comparator));
+  json["timestamp_size"] = property.timestamp_size;
   json["layout"] = internal::range::Filter(property.filter).Describe();
   return json;
 }
@@ -326,7 +329,7 @@ holds. It needs neither engine, opens no database and writes nothing, so it can
 read the files of a running database. A file that is still being written has no
 end yet and is reported as unreadable. Of a range filter, which a table of
 RocksDB has among its properties, it shows the size, which is in memory while
-the table is open, and what it holds: numbers, or prefixes at some cuts.
+the table is open, which declared prefixes it holds and how many bits each has.
 
 A summary follows if there are several files. It names the tables without a
 filter, those with a filter that is not sound and the files that cannot be read,
@@ -340,8 +343,8 @@ it vanished, else "engine", "format_version", "checksum", "keys", "filters" and
 "range_filter"; a filter has "kind", "policy", "bytes", "bits_per_key", "index"
 if it is partitioned, and "parts"; a part has "offset", "bytes", "checksum" (ok,
 failed or none) and "layout" or "error"; a range filter has "bytes", "entries",
-"bits_per_key", "key_transform" and "layout". Unknown numbers are null, and so is
-a range filter that is not there.)";
+"bits_per_key", "key_transform", "comparator", "timestamp_size" and "layout".
+Unknown numbers are null, and so is a range filter that is not there.)";
   command.manual.examples = {
       {"deltabloom inspect 000012.sst", "the filters of one table"},
       {"deltabloom inspect /var/lib/db",

@@ -362,8 +362,9 @@ that a filter denies is a false negative: the database would not find it. It is
 shown with the file, the offset of the filter, and the key.
 
 A range filter in the table's properties is asked for ranges that hold a key:
-each key alone, with the key before it, and all that begin like it as far as it
-differs from that. What it denies, a scan would not find.
+each key alone, with the key before it, and all that begin like it, up to its
+declared places and to one byte before them. What it denies, a scan would not
+find: keys were lost, or a prefix function breaks its contract.
 
 Keys that are not in the table, made from neighbours in it, give the share of
 false positives. The expected share for such a filter with this number of keys

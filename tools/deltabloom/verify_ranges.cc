@@ -4,22 +4,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "deltabloom/key_transform.h"
 #include "engines/rocksdb/base/key_transforms.h"
+#include "engines/rocksdb/base/prefix_functions.h"
 #include "engines/rocksdb/ranges/property.h"
-#include "engines/rocksdb/ranges/state.h"
 #include "table/sst/sst.h"
 #include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/filter_keys.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
 #include "tools/program/console.h"
+#include "util/range/bytes.h"
+#include "util/range/declaration.h"
 #include "util/range/filter.h"
+#include "util/range/key_range.h"
+#include "util/range/place.h"
+#include "util/range/places.h"
+#include "util/range/question.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -27,6 +34,10 @@ namespace {
 using internal::BlockHandle;
 using internal::RangeProperty;
 using internal::RegisteredTransform;
+using internal::range::Filter;
+using internal::range::Order;
+
+constexpr char kDamaged[] = "it is damaged, or of another version";
 
 // The entries of the table that its range filter must have seen.
 uint64_t EntriesOf(const internal::SstFile& file) {
@@ -44,9 +55,9 @@ std::string WhyNotUsed(const RangeProperty& property,
     return "key transform " + std::string(property.transform) +
            " is not registered here";
   }
-  if (transform == nullptr && !internal::IsBytewiseOrder(content.comparator)) {
-    return "comparator " + content.comparator +
-           " does not order keys by their bytes, and it names no key transform";
+  if (property.comparator != content.comparator) {
+    return "it is of comparator " + std::string(property.comparator) +
+           ", and the table of " + content.comparator;
   }
   if (content.order != nullptr &&
       property.timestamp_size != content.order->timestamp_size()) {
@@ -65,9 +76,12 @@ std::string WhyNotUsed(const RangeProperty& property,
 // Asks the filter for ranges that hold a key.
 class RangeVerifier {
  public:
-  RangeVerifier(const internal::range::Filter& filter,
+  // REQUIRES: the places are those of the filter.
+  RangeVerifier(const Filter& filter, internal::range::Places places,
                 const RegisteredTransform* transform, TableReport* report)
       : filter_(filter),
+        order_(filter.header().order),
+        places_(std::move(places)),
         transform_(transform),
         show_(report->show),
         lookups_(&*report->ranges) {}
@@ -77,11 +91,10 @@ class RangeVerifier {
     if (lookups_->keys > 0 && key == key_) return;
     key_ = key;
     ++lookups_->keys;
-    if (transform_ != nullptr)
+    if (transform_ != nullptr) {
       key = transform_->transform.function(key, &space_);
-    const bool denied =
-        Denies(key, key) ||
-        (last_.has_value() && (Denies(*last_, key) || DeniesPrefix(key)));
+    }
+    const bool denied = DeniesBounds(key) || DeniesPrefixes(key);
     last_ = key;
     if (!denied) return;
     ++lookups_->false_negatives;
@@ -91,43 +104,57 @@ class RangeVerifier {
   }
 
  private:
-  // Returns whether the filter denies the range from `first` to `last`, both
-  // included.
-  bool Denies(std::string_view first, std::string_view last) {
-    lower_ = first;
-    upper_ = last;
-    upper_.push_back('\0');
-    return Denied();
+  // Returns whether the filter denies the key, or the range from the key before
+  // it. Bounds in the reverse order of bytes cannot say this: the upper bound
+  // is not in the range, and no text is the next smaller one.
+  bool DeniesBounds(std::string_view key) {
+    if (order_ != Order::kBytewise) return false;
+    upper_ = std::string(key) + '\0';
+    for (const std::string_view from : {key, std::string_view(last_)}) {
+      lower_ = from;
+      if (Denied(internal::range::RangeOfBounds(order_, lower_, upper_))) {
+        return true;
+      }
+    }
+    return false;
   }
 
-  // Returns whether the filter denies all keys that begin like this one up to
-  // the first byte that differs from the key before.
-  bool DeniesPrefix(std::string_view key) {
-    const auto differs =
-        std::mismatch(key.begin(), key.end(), last_->begin(), last_->end())
-            .first;
-    if (differs == key.end()) return false;
-    lower_.assign(key.begin(), differs + 1);
-    upper_ = lower_;
-    while (!upper_.empty() && upper_.back() == '\xff') upper_.pop_back();
-    if (upper_.empty()) return false;  // there is no upper bound
-    ++upper_.back();
-    return Denied();
+  // Returns whether the filter denies all keys that begin like this one: up to
+  // the first byte that differs from the key before, up to some place, or up to
+  // one byte before it. The latter shows whether a prefix function depends on
+  // bytes behind an end.
+  bool DeniesPrefixes(std::string_view key) {
+    sizes_ = {internal::range::CommonPrefix(key, last_) + 1, key.size()};
+    places_.ForEach(key, 0, [this](size_t, size_t bits) {
+      sizes_.push_back(bits / 8);
+      sizes_.push_back(bits / 8 - (bits >= 8 ? 1 : 0));
+    });
+    for (const size_t size : sizes_) {
+      lower_ = key.substr(0, size);
+      upper_ = lower_;
+      if (Denied(internal::range::RangeOfPrefix(order_, lower_))) return true;
+    }
+    return false;
   }
 
-  bool Denied() {
+  // Asks with the places of the filter, as a scan does.
+  bool Denied(const internal::range::KeyRange& range) {
     ++lookups_->ranges;
-    return !filter_.MayMatch(lower_, upper_);
+    return filter_.IsOutside(range) ||
+           !filter_.MayHold(internal::range::QuestionOf(range, &places_));
   }
 
-  const internal::range::Filter& filter_;
+  const Filter& filter_;
+  const Order order_;
+  internal::range::Places places_;
   const RegisteredTransform* const transform_;
   const uint64_t show_;
   RangeLookups* const lookups_;
   KeyScratch space_;
-  std::string key_;                  // of the table
-  std::optional<std::string> last_;  // the one before it, as the filter has it
-  std::string lower_, upper_;        // the range that was asked last
+  std::vector<size_t> sizes_;
+  std::string key_;            // of the table
+  std::string last_;           // the one before it, as the filter has it
+  std::string lower_, upper_;  // the range that was asked last
 };
 
 }  // namespace
@@ -143,11 +170,19 @@ void VerifyRangeFilter(const internal::SstSource& source,
   };
   RangeProperty property;
   if (!ParseRangeProperty(bytes, &property)) {
-    return not_used("it is damaged, or of a later version");
+    return not_used(kDamaged);
   }
-  const internal::range::Filter filter(property.filter);
-  if (filter.AlwaysMatches()) {
-    return not_used("it is damaged, or of a later version");
+  const Filter filter(property.filter);
+  if (!filter.known()) return not_used(kDamaged);
+  std::vector<internal::range::Place> places;
+  std::string_view unknown;
+  if (!internal::range::ParseDeclaration(filter.header().held,
+                                         internal::FindPrefixFunction, &places,
+                                         &unknown)) {
+    return not_used(unknown.empty()
+                        ? kDamaged
+                        : "prefix function " + std::string(unknown) +
+                              " is not registered here");
   }
   std::string ignored;
   const FilterContent content = FindContent(file, &ignored);
@@ -158,7 +193,9 @@ void VerifyRangeFilter(const internal::SstSource& source,
   const std::string why = WhyNotUsed(property, file, content, transform);
   if (!why.empty()) return not_used(why);
   report->ranges.emplace();
-  RangeVerifier verifier(filter, transform, report);
+  RangeVerifier verifier(
+      filter, internal::range::Places(places, filter.header().limits),
+      transform, report);
   const size_t suffix = content.timestamp_size + kTagSize;
   uint64_t entries = 0;
   DataBlocks blocks(source, file);
@@ -183,6 +220,9 @@ void VerifyRangeFilter(const internal::SstSource& source,
     });
   } catch (const Stop&) {
     report->cut_short = true;
+  } catch (const std::invalid_argument& failure) {
+    report->ranges.reset();
+    return not_used(failure.what());
   }
   report->entries = std::max(report->entries, entries);
 }

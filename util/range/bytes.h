@@ -10,10 +10,6 @@
 
 namespace deltabloom::internal::range {
 
-inline const unsigned char* BytesOf(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
-}
-
 inline unsigned char ByteAt(std::string_view text, size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
@@ -35,11 +31,6 @@ inline size_t CommonPrefix(std::string_view a, std::string_view b) {
   }
   while (i < end && a[i] == b[i]) ++i;
   return i;
-}
-
-inline bool IsAlphanumeric(char byte) {
-  return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-         (byte >= 'a' && byte <= 'z');
 }
 
 }  // namespace deltabloom::internal::range

@@ -1,55 +1,177 @@
 #include "util/range/filter.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
 
+#include "deltabloom/filter.h"
 #include "util/coding.h"
-#include "util/range/answer.h"
-#include "util/range/cut.h"
-#include "util/range/numbers.h"
-#include "util/range/prefixes.h"
+#include "util/cpu.h"
+#include "util/json.h"
+#include "util/layouts/layout.h"
+#include "util/range/bytes.h"
+#include "util/range/key_range.h"
+#include "util/range/place.h"
+#include "util/range/question.h"
 
 namespace deltabloom::internal::range {
+namespace {
 
-Filter::Filter(std::string_view bytes) {
-  if (bytes.size() < kFilterHeaderBytes + kFilterSizeBytes) return;
-  const size_t size = bytes.size() - kFilterSizeBytes;
-  if (LoadFixed64(bytes.data() + size) != size || bytes[0] != kFilterVersion) {
-    return;
+void AppendFixed16(size_t number, std::string* dst) {
+  dst->push_back(static_cast<char>(number & 255));
+  dst->push_back(static_cast<char>(number >> 8));
+}
+
+void AppendFixed64(uint64_t number, std::string* dst) {
+  char bytes[8];
+  StoreFixed64(bytes, number);
+  dst->append(bytes, sizeof(bytes));
+}
+
+// Takes fields from the front of bytes. All are empty or 0 from the first on
+// that is not there.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  std::string_view Take(size_t size) {
+    if (rest_.size() < size) {
+      ok_ = false;
+      rest_ = {};
+      return {};
+    }
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
   }
-  const std::string_view body =
-      bytes.substr(kFilterHeaderBytes, size - kFilterHeaderBytes);
-  bool parsed = false;
-  if (bytes[1] == kNumbersShape) {
-    parsed = shape_.emplace<Numbers>().Parse(body);
-  } else if (bytes[1] == kPrefixesShape) {
-    parsed = shape_.emplace<Prefixes>().Parse(body);
+  uint64_t Number(size_t size) {
+    uint64_t number = 0;
+    const std::string_view bytes = Take(size);
+    for (size_t i = bytes.size(); i-- > 0;) {
+      number = number << 8 | ByteAt(bytes, i);
+    }
+    return number;
   }
-  if (!parsed) shape_.emplace<Unknown>();
+  // A text behind its size in two bytes.
+  std::string_view Text() { return Take(static_cast<size_t>(Number(2))); }
+
+  bool ok() const { return ok_; }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+}  // namespace
+
+void AppendFilterHeader(const FilterHeader& header, size_t filter_size,
+                        std::string* dst) {
+  std::string fields;
+  fields.push_back(static_cast<char>(header.order));
+  fields.push_back(static_cast<char>(header.limits.delimiters));
+  AppendFixed16(header.limits.bytes, &fields);
+  AppendFixed64(header.prefixes, &fields);
+  for (const std::string_view text :
+       {header.held, header.left_out, header.smallest, header.largest}) {
+    AppendFixed16(text.size(), &fields);
+    fields.append(text);
+  }
+  dst->push_back(kFilterVersion);
+  AppendFixed64(1 + 8 + fields.size() + filter_size, dst);
+  dst->append(fields);
 }
 
-Answer Filter::Ask(std::string_view lower,
-                   std::optional<std::string_view> upper) const {
-  if (upper.has_value() && lower >= *upper) return Answer::kMayMatch;
-  return std::visit([&](const auto& s) { return s.Ask(lower, upper); }, shape_);
+Filter::Filter(std::string_view bytes) { known_ = Parse(bytes); }
+
+bool Filter::Parse(std::string_view bytes) {
+  Reader reader(bytes);
+  if (reader.Number(1) != kFilterVersion || reader.Number(8) != bytes.size()) {
+    return false;
+  }
+  const uint64_t order = reader.Number(1);
+  header_.order = static_cast<Order>(order);
+  header_.limits.delimiters = static_cast<size_t>(reader.Number(1));
+  header_.limits.bytes = static_cast<size_t>(reader.Number(2));
+  header_.prefixes = reader.Number(8);
+  header_.held = reader.Text();
+  header_.left_out = reader.Text();
+  header_.smallest = reader.Text();
+  header_.largest = reader.Text();
+  const auto within = [](size_t number, size_t most) {
+    return number > 0 && number <= most;
+  };
+  if (!reader.ok() || order > static_cast<uint64_t>(Order::kReverse) ||
+      !within(header_.limits.delimiters, kMaxDelimiters) ||
+      !within(header_.limits.bytes, kMaxPlaceBytes) ||
+      header_.smallest.substr(0, header_.largest.size()) > header_.largest) {
+    return false;
+  }
+  const std::string_view filter = reader.rest();
+  size_ = filter.size();
+  if (filter.empty()) return true;
+  const unsigned char last_byte = ByteAt(filter, filter.size() - 1);
+  row_ = FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2);
+  // Prefixes are looked up by their 64-bit hash, which classic does not have.
+  if (filter.size() < 2 || row_ == nullptr || row_->hash_size != 8)
+    return false;
+  filter_.payload = reinterpret_cast<const unsigned char*>(filter.data());
+  filter_.payload_size = filter.size() - 1;
+  return row_->parse(last_byte, ActiveCpu(), &filter_);
 }
 
-bool Filter::HasKeyFrom(std::string_view bound) const {
-  return std::visit([&](const auto& s) { return s.HasKeyFrom(bound); }, shape_);
+bool Filter::IsOutside(const KeyRange& range) const {
+  // What is stored of the smallest key is not larger than the key. What is
+  // stored of the largest key may be smaller than the key, which begins so.
+  const std::string_view smallest = header_.smallest;
+  const std::string_view largest = header_.largest;
+  if (range.smaller && range.smaller->substr(0, largest.size()) > largest) {
+    return true;
+  }
+  if (!range.larger) {
+    return smallest.substr(0, range.common.size()) > range.common;
+  }
+  return range.order == Order::kBytewise ? *range.larger <= smallest
+                                         : *range.larger < smallest;
 }
 
-std::vector<Cut> Filter::LearnedCuts() const {
-  const auto* const prefixes = std::get_if<Prefixes>(&shape_);
-  if (prefixes == nullptr) return {};
-  return prefixes->LearnedCuts();
+bool Filter::HasKeyFromFront(const KeyRange& range) const {
+  if (range.order == Order::kBytewise) {
+    return range.smaller && *range.smaller <= header_.largest;
+  }
+  // The smallest key goes on with unknown bytes behind those that are stored.
+  const std::string_view front = range.larger ? *range.larger : range.common;
+  return front.substr(0, header_.smallest.size()) > header_.smallest;
+}
+
+bool Filter::MayHold(const Question& question) const {
+  if (question.size == 0) return true;
+  if (row_ == nullptr) return false;
+  return std::any_of(
+      question.hashes.begin(),
+      question.hashes.begin() + static_cast<ptrdiff_t>(question.size),
+      [this](uint64_t hash) { return row_->may_match_hash(filter_, hash); });
 }
 
 std::string Filter::Describe() const {
-  return std::visit([](const auto& s) { return s.Describe(); }, shape_);
+  if (!known_) return "damaged or of another version";
+  std::string text = "prefixes=" + Utf8Of(header_.held);
+  if (!header_.left_out.empty()) {
+    text += ", left out " + Utf8Of(header_.left_out);
+  }
+  if (header_.order == Order::kReverse) text += ", reverse order";
+  text += ", " + std::to_string(header_.prefixes) + " of them";
+  if (row_ == nullptr) return text;
+  if (header_.prefixes > 0) {
+    text += " at " +
+            NumberText(8 * static_cast<double>(size_) /
+                           static_cast<double>(header_.prefixes),
+                       2) +
+            " bits";
+  }
+  return text + ": " + row_->describe(filter_);
 }
 
 }  // namespace deltabloom::internal::range

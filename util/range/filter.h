@@ -1,64 +1,69 @@
-// A range filter: answers "is any key in [lower, upper)?".
-// docs/format.md, chapter "Range filter", defines its bytes.
+// A range filter: the prefixes of keys at declared places, and the ends of all
+// keys. docs/format.md, "Range filter", defines its bytes.
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
 
-#include "util/range/answer.h"
-#include "util/range/cut.h"
-#include "util/range/numbers.h"
-#include "util/range/prefixes.h"
+#include "util/layouts/layout.h"
+#include "util/range/key_range.h"
+#include "util/range/places.h"
+#include "util/range/question.h"
 
 namespace deltabloom::internal::range {
 
-// The bytes of every range filter: version and shape before the body, the size
-// of all this behind it.
-inline constexpr char kFilterVersion = 1;
-inline constexpr char kNumbersShape = 1;
-inline constexpr char kPrefixesShape = 3;
-inline constexpr size_t kFilterHeaderBytes = 2;
-inline constexpr size_t kFilterSizeBytes = 8;
+inline constexpr char kFilterVersion = 2;
+
+// What stands before the filter of prefixes.
+struct FilterHeader {
+  Order order = Order::kBytewise;
+  Limits limits;
+  uint64_t prefixes = 0;
+  // Declarations: of the places whose prefixes are held, and of those for which
+  // there were too few bits.
+  std::string_view held, left_out;
+  // The first bytes of the smallest and of the largest key, or all of them.
+  std::string_view smallest, largest;
+};
+
+// Appends the header of a filter of prefixes that takes `filter_size` bytes.
+// REQUIRES: fields within the limits of docs/format.md.
+void AppendFilterHeader(const FilterHeader& header, size_t filter_size,
+                        std::string* dst);
 
 // A view over a range filter, parsed once; the bytes must outlive it. Any bytes
-// are safe: damaged ones and those of a later version always match.
+// are safe.
 class Filter {
  public:
   explicit Filter(std::string_view bytes);
 
-  // False only if no added key k has lower <= k < upper, bytewise; true if
-  // lower >= upper. Without `upper` all keys from `lower` on are meant.
-  bool MayMatch(std::string_view lower,
-                std::optional<std::string_view> upper) const {
-    return Ask(lower, upper) != Answer::kNo;
-  }
-  Answer Ask(std::string_view lower,
-             std::optional<std::string_view> upper) const;
+  // Returns false for damaged bytes and those of another version. Then nothing
+  // else may be called but Describe().
+  bool known() const { return known_; }
+  const FilterHeader& header() const { return header_; }
 
-  // True only if some added key k has k >= bound. A filter of numbers knows it
-  // for every bound, one of prefixes unless the bound begins like the last key.
-  bool HasKeyFrom(std::string_view bound) const;
+  // Returns whether all keys lie outside the range, whose order is that of the
+  // filter.
+  bool IsOutside(const KeyRange& range) const;
+  // Returns whether some key lies in the range or behind it, as far as the ends
+  // of the keys tell.
+  bool HasKeyFromFront(const KeyRange& range) const;
+  // Returns false only if no key has one of the prefixes asked for. True if
+  // none is.
+  bool MayHold(const Question& question) const;
 
-  // Returns whether these bytes can never say no.
-  bool AlwaysMatches() const { return std::holds_alternative<Unknown>(shape_); }
   std::string Describe() const;
-  // None unless samples chose them.
-  std::vector<Cut> LearnedCuts() const;
 
  private:
-  struct Unknown {
-    Answer Ask(std::string_view, std::optional<std::string_view>) const {
-      return Answer::kMayMatch;
-    }
-    bool HasKeyFrom(std::string_view) const { return false; }
-    std::string Describe() const { return "damaged or of another version"; }
-  };
+  bool Parse(std::string_view bytes);
 
-  std::variant<Unknown, Numbers, Prefixes> shape_;
+  bool known_ = false;
+  FilterHeader header_;
+  const LayoutRow* row_ = nullptr;  // null: there is no prefix
+  ParsedFilter filter_{};
+  size_t size_ = 0;  // of the filter of prefixes
 };
 
 }  // namespace deltabloom::internal::range

@@ -1,86 +1,103 @@
 // Builds range filters.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "util/range/choice.h"
-#include "util/range/cut.h"
-#include "util/range/key_store.h"
-#include "util/range/looked_up_samples.h"
-#include "util/range/numbers_writer.h"
+#include "util/hash_list.h"
+#include "util/range/key_range.h"
+#include "util/range/places.h"
+#include "util/range/prefixes_option.h"
 
 namespace deltabloom::internal::range {
 
-// A range filter may take this many bytes, however few keys it has. In small
-// tables the header and the ends of keys would otherwise take the place of
-// prefixes; docs/design.md has the measure with 64 bytes.
-inline constexpr uint64_t kFilterFreeBytes = 160;
+// Below so many bits per prefix a filter lets half of its ranges through: a
+// place with as many prefixes is left out, unless it is the last one. 4 bits
+// let a twelfth through, and 2 a third.
+inline constexpr double kLeastBitsOfSeveral = 4;
+inline constexpr double kLeastBits = 2;
+// With as many a filter lets 1 in 65,000 through: more would buy nothing.
+inline constexpr double kMostBits = 16;
 
-// Returns the most bytes of a range filter of this many distinct keys.
-uint64_t MaxFilterSize(uint64_t keys, double bits_per_key);
-
-// Builds one range filter, and is empty again after Finish. Keys must come in
-// ascending bytewise order; equal neighbours are allowed and count once.
-// Without memory it gives up: it throws nothing.
+// Builds one range filter of keys that come in the order of their bytes, or in
+// its reverse. Equal neighbours count once. Each function throws
+// std::bad_alloc, and what a prefix function throws.
 class FilterBuilder {
  public:
-  // `range_length`: as in RangeFilterOptions.
-  explicit FilterBuilder(double bits_per_key, uint64_t range_length = 0)
-      : bits_per_key_(bits_per_key), range_length_(range_length) {}
+  FilterBuilder(const PlacesToHold& places, Order order, double bits_per_key);
 
-  // Adds a range that was looked up, of which kMaxCutBytes of each bound count.
-  // One of weight 2 counts as two. An open range says nothing about cuts and is
-  // ignored, as is one whose weight is not positive. Samples stay for all
-  // filters. REQUIRES: no key was added.
-  void AddSample(std::string_view lower, std::optional<std::string_view> upper,
-                 double weight = 1);
-  // Fixes the cuts, for keys of any form; samples then have no effect. Cuts
-  // stay for all filters. REQUIRES: no key was added.
-  void SetCuts(std::vector<Cut> cuts) { cuts_ = std::move(cuts); }
-  // Sets the cuts that samples chose for other keys, of which some may be like
-  // these. As long as there are no samples, scans of the prefixes at these cuts
-  // take their place. These cuts stay for all filters.
-  void SetLearnedCuts(std::vector<Cut> cuts) {
-    learned_cuts_ = std::move(cuts);
-  }
+  // Returns false, and the key is not added, if it is out of order.
+  bool Add(std::string_view key);
 
-  // From now on the filter takes no more bits per key than `most`.
-  void LimitBits(double most) { bits_per_key_ = std::min(bits_per_key_, most); }
-
-  void AddKey(std::string_view key) noexcept;
-
-  // Returns the distinct keys since construction or the last Finish; 0 once it
-  // gave up.
-  uint64_t KeysAdded() const { return keys_.size(); }
-
-  // Returns the most memory that Finish would hold now, without what it
-  // appends.
-  size_t EstimatedBuildBytes() const;
-
-  // Appends the range filter, which ends in its own size, to *dst. Returns
-  // false and appends nothing where RangeFilterBuilder::Finish does.
-  bool Finish(std::string* dst) noexcept;
-  void Clear();
+  // The distinct keys.
+  uint64_t keys() const { return keys_; }
+  // The bytes that the prefixes take until they are in a filter.
+  uint64_t MemorySize() const;
+  struct Limits {
+    // That the filter may take beside the bits of its keys: a data block, the
+    // least that one needless scan of the table reads. Without it small tables,
+    // in which each key has prefixes of its own, would let many scans through,
+    // though their filters are the smallest part of all.
+    uint64_t more_bytes = 4096;
+    uint64_t bytes = std::numeric_limits<uint64_t>::max();  // of the filter
+    uint64_t build_bytes = 0;  // that Finish may hold; 0: any
+  };
+  // The most bytes that Finish would hold at a time.
+  uint64_t BuildBytes(const Limits& limits) const;
+  // Appends the range filter to *dst. Returns an empty text, or says why there
+  // is no filter. Nothing else may be called afterwards.
+  std::string Finish(const Limits& limits, std::string* dst);
 
  private:
-  bool Add(std::string_view key);
-  bool AppendBody(uint64_t bytes, std::string* filter);
-  bool AppendNumbers(NumbersPlan plan, std::string* filter);
-  bool AppendCuts(const Choice& choice, std::string* filter);
+  // The hashes of the prefixes that end at these places of their keys, and at
+  // no other.
+  struct Group {
+    uint32_t places;
+    HashList hashes{8};
+  };
+  struct End {
+    size_t bits;
+    uint32_t places;
+  };
+  // What Finish writes.
+  struct Plan {
+    uint32_t declared = 0;  // places
+    uint32_t held = 0;      // those of them that are not left out
+    uint64_t prefixes = 0;
+    double bits = 0;  // per prefix
+  };
 
-  double bits_per_key_;
-  uint64_t range_length_;
-  LookedUpSamples looked_up_;
-  std::vector<Cut> cuts_, learned_cuts_;
-  KeyStore keys_;
-  bool gave_up_ = false;
+  void AddPrefixes(std::string_view key, size_t shared);
+  void AddPrefix(std::string_view key, const End& end);
+  uint64_t CountPrefixes(uint32_t places) const;
+  uint32_t DeclaredPlaces() const;
+  uint32_t LargestOf(uint32_t places) const;
+  double BitsOf(const Limits& limits) const;
+  Plan MakePlan(double bits) const;
+  std::string DeclarationOf(uint32_t places) const;
+  HashList TakeHashes(uint32_t places);
+  std::string_view EndOfKeys(std::string_view key) const;
+
+  Places places_;
+  const bool automatic_;
+  const Order order_;
+  const double bits_per_key_;
+  uint32_t windows_ = 0;  // places
+
+  uint64_t keys_ = 0;
+  std::string first_, last_;
+  std::vector<Group> groups_;
+  std::vector<End> ends_;  // of the key that is added
+  // The keys that have each place, if the places are candidates.
+  std::array<uint64_t, Places::kMost> keys_with_{};
+  // The hash of each place's last window.
+  uint32_t windows_seen_ = 0;
+  std::array<uint64_t, Places::kMost> last_window_{};
 };
 
 }  // namespace deltabloom::internal::range

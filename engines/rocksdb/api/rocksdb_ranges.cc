@@ -1,8 +1,6 @@
 // Defines the functions of deltabloom/rocksdb_ranges.h.
 #include "deltabloom/rocksdb_ranges.h"
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,9 +11,14 @@
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/ranges/collector.h"
 #include "engines/rocksdb/ranges/iterator.h"
+#include "engines/rocksdb/ranges/property.h"
+#include "engines/rocksdb/ranges/scan_range.h"
 #include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
+#include "rocksdb/iterator.h"
+#include "rocksdb/options.h"
+#include "util/range/key_range.h"
 
 namespace deltabloom {
 
@@ -48,35 +51,76 @@ std::shared_ptr<RocksDBRanges> RocksDBRanges::New(
 bool RocksDBRanges::AddTo(ColumnFamilyOptions* family, std::string* error) {
   return internal::Catch(error, [&] {
     const Comparator* const comparator = family->comparator;
-    if (comparator == nullptr || !rep_->OrderFits(*comparator)) {
+    if (comparator == nullptr || !rep_->FilterOrderOf(*comparator)) {
       internal::Require(
-          std::string("range filters need keys in the order of their bytes, "
-                      "and comparator ") +
+          std::string("range filters need keys in the order of their bytes or "
+                      "its reverse, and the order of comparator ") +
           (comparator == nullptr ? "null" : comparator->Name()) +
-          " has another: name a key_transform that maps its order to that of "
-          "bytes, or do without range filters");
+          " is not known: set key_order if it is one of them, name a "
+          "key_transform that maps its order to that of bytes, or do without "
+          "range filters");
+    }
+    if (std::string_view(comparator->Name()).size() >
+            internal::kMaxRangePropertyField ||
+        comparator->timestamp_size() > internal::kMaxRangePropertyField) {
+      internal::Require(
+          "the name or the timestamps of the comparator are "
+          "longer than 255 bytes");
     }
     internal::ReplaceRangeCollector(
-        internal::NewRangeCollectorFactory(rep_, comparator->timestamp_size()),
-        family);
+        internal::NewRangeCollectorFactory(rep_, *comparator), family);
     rep_->comparator = comparator;
     return true;
   });
 }
 
-std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
-    DB* db, const ReadOptions& options, ColumnFamilyHandle* family,
-    std::string_view lower, std::optional<std::string_view> upper) {
-  rep_->KeepMaxMemory(db, family);
+namespace {
+
+using internal::range::Order;
+
+// The scan of all keys that begin with the prefix. `after` keeps its bound.
+// Nothing if no bounds say that under this comparator.
+std::optional<internal::ScanRequest> PrefixRequest(
+    const internal::RangesState& state, const Comparator* comparator,
+    std::string_view prefix, std::optional<std::string>* after) {
+  const std::optional<Order> order = state.OrderOf(*comparator);
+  // What the transform makes of keys with the prefix may not begin alike.
+  if (!order ||
+      (order == Order::kReverse && state.options.transform != nullptr)) {
+    return std::nullopt;
+  }
+  internal::ScanRequest request{prefix, std::nullopt, comparator};
+  if (order == Order::kReverse) {
+    request.reverse_prefix = true;
+  } else {
+    *after = internal::AfterPrefix(prefix);
+    if (*after) request.upper = **after;
+  }
+  return request;
+}
+
+std::unique_ptr<Iterator> WrongOrder(const Comparator& comparator) {
+  return std::unique_ptr<Iterator>(
+      rocksdb::NewErrorIterator(rocksdb::Status::InvalidArgument(
+          "deltabloom: a scan of a prefix needs keys in the order of their "
+          "bytes or its reverse, and no key transform in the latter",
+          comparator.Name())));
+}
+
+// An iterator of RocksDB's own.
+std::unique_ptr<Iterator> NewOwn(
+    const std::shared_ptr<internal::RangesState>& state, DB* db,
+    const ReadOptions& options, ColumnFamilyHandle* family,
+    const internal::ScanRequest& request) {
   bool refused = false;
   auto iterator = internal::NewScanIterator(
-      rep_,
+      state,
       [db, family](const ReadOptions& with) {
         return db->NewIterator(with, family);
       },
-      options, {lower, upper, family->GetComparator()}, &refused);
-  if (refused) ++rep_->counters.refused;
-  if (refused && !rep_->refusal_is_logged.exchange(true)) {
+      options, request, &refused);
+  if (refused) ++state->counters.refused;
+  if (refused && !state->refusal_is_logged.exchange(true)) {
     rocksdb::Warn(db->GetDBOptions().info_log,
                   "[deltabloom] [%s] range filters are not used: RocksDB "
                   "allows no table filter, as with "
@@ -86,49 +130,57 @@ std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
   return iterator;
 }
 
+// An iterator of anything else.
+std::unique_ptr<Iterator> NewOther(
+    const std::shared_ptr<internal::RangesState>& state,
+    const RocksDBRanges::MakeIterator& make, const ReadOptions& options,
+    internal::ScanRequest request) {
+  bool refused = false;
+  request.keeps_bounds = true;
+  auto iterator =
+      internal::NewScanIterator(state, make, options, request, &refused);
+  if (refused) ++state->counters.refused;
+  return iterator;
+}
+
+}  // namespace
+
+std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
+    DB* db, const ReadOptions& options, ColumnFamilyHandle* family,
+    std::string_view lower, std::optional<std::string_view> upper) {
+  return NewOwn(rep_, db, options, family,
+                {lower, upper, family->GetComparator()});
+}
+
 std::unique_ptr<Iterator> RocksDBRanges::NewPrefixIterator(
     DB* db, const ReadOptions& options, ColumnFamilyHandle* family,
     std::string_view prefix) {
-  // The smallest key that is larger than all keys with the prefix.
-  std::string after(prefix);
-  while (!after.empty() && after.back() == '\xff') after.pop_back();
-  if (after.empty()) {
-    return NewIterator(db, options, family, prefix, std::nullopt);
-  }
-  ++after.back();
-  return NewIterator(db, options, family, prefix, after);
+  const Comparator* const comparator = family->GetComparator();
+  std::optional<std::string> after;
+  const auto request = PrefixRequest(*rep_, comparator, prefix, &after);
+  if (!request) return WrongOrder(*comparator);
+  return NewOwn(rep_, db, options, family, *request);
 }
 
 std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
     const MakeIterator& make, const ReadOptions& options,
     std::string_view lower, std::optional<std::string_view> upper) {
-  const Comparator* comparator = rep_->comparator;
-  if (comparator == nullptr) comparator = rocksdb::BytewiseComparator();
-  bool refused = false;
-  auto iterator = internal::NewScanIterator(
-      rep_, make, options, {lower, upper, comparator}, &refused);
-  if (refused) ++rep_->counters.refused;
-  return iterator;
+  return NewOther(rep_, make, options,
+                  {lower, upper, rep_->ComparatorOrBytewise()});
+}
+
+std::unique_ptr<Iterator> RocksDBRanges::NewPrefixIterator(
+    const MakeIterator& make, const ReadOptions& options,
+    std::string_view prefix) {
+  const Comparator* const comparator = rep_->ComparatorOrBytewise();
+  std::optional<std::string> after;
+  const auto request = PrefixRequest(*rep_, comparator, prefix, &after);
+  if (!request) return WrongOrder(*comparator);
+  return NewOther(rep_, make, options, *request);
 }
 
 RocksDBRangeStatistics RocksDBRanges::Statistics() const {
-  const internal::RangeCounters& from = rep_->counters;
-  const auto get = [](const std::atomic<uint64_t>& counter) {
-    return counter.load(std::memory_order_relaxed);
-  };
-  RocksDBRangeStatistics to;
-  to.scans = get(from.scans);
-  to.empty_scans = get(from.empty_scans);
-  to.tables = get(from.tables);
-  to.tables_rejected = get(from.tables_rejected);
-  to.tables_passed_for_nothing = get(from.tables_passed_for_nothing);
-  to.tables_without_cut = get(from.tables_without_cut);
-  to.tables_without_filter = get(from.tables_without_filter);
-  to.refused = get(from.refused);
-  to.filters_built = get(from.filters_built);
-  to.tables_built_without = get(from.tables_built_without);
-  to.bytes_built = get(from.bytes_built);
-  return to;
+  return rep_->RangesState::Statistics();
 }
 
 }  // namespace deltabloom

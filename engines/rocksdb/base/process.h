@@ -25,6 +25,7 @@
 
 #include "engines/rocksdb/base/key_transforms.h"
 #include "util/mutex.h"
+#include "util/range/functions.h"
 
 namespace rocksdb {
 class FilterPolicy;
@@ -73,6 +74,9 @@ using ErrorReporter = void (*)(const std::string& line);
 struct Process {
   // base/: RegisterKeyTransform adds to them; options and readers find them.
   Guarded<KeyTransforms> transforms;
+  // base/: RegisterPrefixFunction adds to them; options and readers of range
+  // filters find them.
+  Guarded<range::Functions> prefix_functions;
   // base/: seeds come from this function, or from the system if it is null.
   // Only tests set it.
   std::atomic<RandomSource> random_source{nullptr};

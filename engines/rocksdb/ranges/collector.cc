@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,7 +19,9 @@
 #include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/options_type.h"
+#include "util/json.h"
 #include "util/range/filter_builder.h"
+#include "util/range/key_range.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -27,17 +30,28 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using rocksdb::UserCollectedProperties;
 
+// What the keys of a table are.
+struct TableKeys {
+  std::string comparator;             // its name
+  std::optional<range::Order> order;  // of the filter
+  size_t timestamp_size = 0;
+};
+
 // RocksDB only logs the Status of AddUserKey and calls Finish all the same, so
-// a collector that missed a key remembers that it has no filter.
+// a collector that missed a key remembers why it has no filter.
 class RangeCollector final : public rocksdb::TablePropertiesCollector {
  public:
-  RangeCollector(std::shared_ptr<RangesState> state, size_t timestamp_size)
-      : state_(std::move(state)),
-        timestamp_size_(timestamp_size),
-        builder_(state_->bits_per_key) {
-    failed_ = state_->bits_per_key < kLeastRangeBitsPerKey ||
-              timestamp_size > kMaxRangePropertyField ||
-              !WithoutThrowing([this] { ChooseBy(*state_); });
+  RangeCollector(std::shared_ptr<RangesState> state, const TableKeys& keys)
+      : state_(std::move(state)), keys_(keys) {
+    if (!keys_.order) {
+      GiveUp("the order of the comparator is not known");
+    } else if (!WithoutThrowing([this] {
+                 builder_ = std::make_unique<range::FilterBuilder>(
+                     state_->options.places, *keys_.order,
+                     state_->options.bits_per_key);
+               })) {
+      GiveUp(kOutOfMemory);
+    }
   }
 
   const char* Name() const override { return kRangePropertyName; }
@@ -47,18 +61,12 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
                     uint64_t /*file_size*/) override {
     // Range tombstones come out of order, and apply whether or not the table is
     // skipped.
-    if (failed_ || type == rocksdb::kEntryRangeDeletion) return Status::OK();
-    bool added = false;
-    if (key.size() >= timestamp_size_) {
-      WithoutThrowing([&] {
-        added =
-            AddKey(key.ToStringView().substr(0, key.size() - timestamp_size_));
-      });
+    if (builder_ == nullptr || type == rocksdb::kEntryRangeDeletion) {
+      return Status::OK();
     }
-    if (!added) {
-      failed_ = true;
-      builder_.Clear();
-    }
+    const char* problem = "a prefix function failed, or memory ran out";
+    WithoutThrowing([&] { problem = AddKey(key.ToStringView()); });
+    if (problem != nullptr) GiveUp(problem);
     return Status::OK();
   }
 
@@ -68,12 +76,17 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     const bool first = !finished_;
     finished_ = true;
     const bool written = WithoutThrowing([&] {
-      if (first) BuildProperty();
-      if (!property_.empty())
+      if (first && builder_ != nullptr) BuildProperty();
+      if (!property_.empty()) {
         properties->emplace(kRangePropertyName, property_);
+      }
     });
     if (!first) return Status::OK();
-    if (!written) property_.clear();
+    if (!written) {
+      GiveUp(kOutOfMemory);
+      property_.clear();
+    }
+    builder_.reset();
     auto& counters = state_->counters;
     (property_.empty() ? counters.tables_built_without : counters.filters_built)
         .fetch_add(1, std::memory_order_relaxed);
@@ -81,76 +94,78 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     return Status::OK();
   }
 
-  // For RocksDB's LOG.
+  // For RocksDB's LOG, with the table.
   UserCollectedProperties GetReadableProperties() const override {
     UserCollectedProperties readable;
     WithoutThrowing([&] {
-      readable.emplace(kRangePropertyName,
-                       std::to_string(property_.size()) + " bytes");
+      std::string text = property_.empty()
+                             ? "no range filter: " + problem_
+                             : std::to_string(property_.size()) + " bytes";
+      const std::string suggestion =
+          state_->suggestion.Text(state_->options.places);
+      if (!suggestion.empty()) text += "; " + suggestion;
+      readable.emplace(kRangePropertyName, text);
     });
     return readable;
   }
 
  private:
-  void ChooseBy(const RangesState& state) {
-    if (!state.options.cuts.empty()) {
-      builder_.SetCuts(state.options.cuts);
-    } else if (state.options.learning) {
-      for (const auto& [lower, upper] : state.samples.Get()) {
-        builder_.AddSample(lower, upper);
-      }
-      builder_.SetLearnedCuts(state.earlier_cuts.Get());
-    }
+  void GiveUp(const char* problem) {
+    WithoutThrowing([&] { problem_ = problem; });
+    builder_.reset();
   }
 
-  // False if the filter would lack keys, or takes too much memory to build.
-  bool AddKey(std::string_view key) {
+  // Returns why the filter would lack keys, or null.
+  const char* AddKey(std::string_view key) {
+    if (key.size() < keys_.timestamp_size)
+      return "a key is shorter than a timestamp";
+    key.remove_suffix(keys_.timestamp_size);
     const RegisteredTransform* const transform = state_->options.transform;
     if (transform != nullptr) {
       key = transform->transform.function(key, &transformed_);
     }
-    builder_.AddKey(key);
+    if (!builder_->Add(key)) return "keys came out of order";
     ++entries_;
-    // The builder gives up if keys do not ascend bytewise.
     const uint64_t most = state_->options.max_build_bytes;
-    return builder_.KeysAdded() != 0 &&
-           (most == 0 || builder_.EstimatedBuildBytes() <= most);
+    if (most != 0 && builder_->MemorySize() > most) {
+      return "building it takes more than max_build_bytes";
+    }
+    return nullptr;
   }
 
   void BuildProperty() {
-    const uint64_t keys = builder_.KeysAdded();
-    if (failed_ || keys == 0) return;
     RangeProperty property;
-    property.timestamp_size = timestamp_size_;
+    property.timestamp_size = keys_.timestamp_size;
     if (state_->options.transform != nullptr) {
       property.transform = state_->options.transform->text;
     }
+    property.comparator = keys_.comparator;
     property.entries = entries_;
     std::string bytes = RangePropertyHeader(property);
-    // The bytes that a property takes beside the bits of its keys.
-    const uint64_t fixed_bytes = bytes.size() + range::kFilterFreeBytes;
+    range::FilterBuilder::Limits limits;
     const uint64_t most = state_->options.max_table_bytes;
-    const double bits_that_fit =
-        8 * static_cast<double>(most - std::min(fixed_bytes, most)) /
-        static_cast<double>(keys);
-    if (bits_that_fit < kLeastRangeBitsPerKey) return builder_.Clear();
-    builder_.LimitBits(bits_that_fit);
-    if (builder_.Finish(&bytes)) property_ = std::move(bytes);
+    limits.bytes = most - std::min<uint64_t>(bytes.size(), most);
+    limits.build_bytes = state_->options.max_build_bytes;
+    problem_ = builder_->Finish(limits, &bytes);
+    if (problem_.empty()) property_ = std::move(bytes);
   }
 
   const std::shared_ptr<RangesState> state_;
-  const size_t timestamp_size_;
-  range::FilterBuilder builder_;
+  const TableKeys keys_;
+  std::unique_ptr<range::FilterBuilder> builder_;  // null: it gave up
   KeyScratch transformed_;
   uint64_t entries_ = 0;
-  bool failed_ = false;
   bool finished_ = false;
+  std::string problem_;   // why there is no filter
   std::string property_;  // empty: there is none
 };
 
 // Options by which OPTIONS files configure the factory.
 struct FactoryOptions {
   RocksDBRangeOptions ranges;
+  // RocksDB would print and read a number in the format of the locale.
+  std::string bits_per_key = NumberText(RocksDBRangeOptions().bits_per_key);
+  std::string comparator = rocksdb::BytewiseComparator()->Name();
   size_t timestamp_size = 0;
 };
 
@@ -161,19 +176,16 @@ std::unordered_map<std::string, rocksdb::OptionTypeInfo> FactoryOptionInfos() {
     return rocksdb::OptionTypeInfo(static_cast<int>(offset), type);
   };
   return {
-      {"bits_per_key",
-       info(offsetof(Options, ranges.bits_per_key), Type::kDouble)},
-      {"learning", info(offsetof(Options, ranges.learning), Type::kBoolean)},
-      {"range_prefixes",
-       info(offsetof(Options, ranges.range_prefixes), Type::kString)},
+      {"bits_per_key", info(offsetof(Options, bits_per_key), Type::kString)},
+      {"prefixes", info(offsetof(Options, ranges.prefixes), Type::kString)},
+      {"key_order", info(offsetof(Options, ranges.key_order), Type::kString)},
       {"max_table_bytes",
        info(offsetof(Options, ranges.max_table_bytes), Type::kUInt64T)},
-      {"max_memory",
-       info(offsetof(Options, ranges.max_memory), Type::kUInt64T)},
       {"max_build_bytes",
        info(offsetof(Options, ranges.max_build_bytes), Type::kUInt64T)},
       {"key_transform",
        info(offsetof(Options, ranges.key_transform), Type::kString)},
+      {"comparator", info(offsetof(Options, comparator), Type::kString)},
       {"timestamp_size",
        info(offsetof(Options, timestamp_size), Type::kSizeT)}};
 }
@@ -183,17 +195,25 @@ class RangeCollectorFactory final
  public:
   // RocksDB makes a factory by name: it has the defaults until it is
   // configured.
-  RangeCollectorFactory()
-      : state_(std::make_shared<RangesState>(ParsedRangeOptions())),
-        by_name_(true) {
+  RangeCollectorFactory() : by_name_(true) {
     Register();
+    MakeState();
   }
 
   RangeCollectorFactory(std::shared_ptr<RangesState> state,
-                        size_t timestamp_size)
-      : state_(std::move(state)), by_name_(false) {
-    options_.ranges = state_->options;
-    options_.timestamp_size = timestamp_size;
+                        const rocksdb::Comparator& comparator)
+      : state_(std::move(state)),
+        keys_{comparator.Name(), state_->FilterOrderOf(comparator),
+              comparator.timestamp_size()},
+        by_name_(false) {
+    PrintOptions();
+    // A name that OPTIONS files cannot hold is none: such tables may match.
+    if (keys_.comparator.find_first_of(" ;={}#\\\n") == std::string::npos) {
+      options_.comparator = keys_.comparator;
+    } else {
+      options_.comparator.clear();
+    }
+    options_.timestamp_size = keys_.timestamp_size;
     Register();
   }
 
@@ -202,7 +222,7 @@ class RangeCollectorFactory final
   rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(
       Context /*context*/) override {
     // RocksDB uses the result without a check before 9.x.
-    return new RangeCollector(state_, options_.timestamp_size);
+    return new RangeCollector(state_, keys_);
   }
 
   const RocksDBRangeOptions& options() const { return options_.ranges; }
@@ -217,7 +237,15 @@ class RangeCollectorFactory final
         TablePropertiesCollectorFactory::ConfigureOptions(config, map, unused);
     if (!status.ok() || map.empty()) return status;
     status = Status::MemoryLimit();
-    WithoutThrowing([&] { status = MakeState(); });
+    WithoutThrowing([&] {
+      const std::string error =
+          by_name_ ? MakeState() : "RocksDBRanges has fixed its options";
+      status = error.empty()
+                   ? Status::OK()
+                   : Status::InvalidArgument(std::string(kRangePropertyName) +
+                                             ": " + error);
+      if (!error.empty()) PrintOptions();
+    });
     return status;
   }
 
@@ -227,20 +255,37 @@ class RangeCollectorFactory final
     RegisterOptions("DeltabloomRangeOptions", &options_, &infos);
   }
 
-  Status MakeState() {
-    ParsedRangeOptions parsed;
-    const std::string error = by_name_ ? parsed.Set(options_.ranges)
-                                       : "RocksDBRanges has fixed its options";
-    if (error.empty()) state_ = std::make_shared<RangesState>(parsed);
-    // Options are printed with the version of the key transform.
+  // Sets the options that are printed to those in use, with the version of the
+  // key transform.
+  void PrintOptions() {
     options_.ranges = state_->options;
-    if (error.empty()) return Status::OK();
-    return Status::InvalidArgument(std::string(kRangePropertyName) + ": " +
-                                   error);
+    options_.bits_per_key = NumberText(options_.ranges.bits_per_key);
+  }
+
+  // Returns what is wrong with the options, or an empty text.
+  std::string MakeState() {
+    if (!ParseNumber(options_.bits_per_key, &options_.ranges.bits_per_key)) {
+      return "bits_per_key = " + options_.bits_per_key + " is no number";
+    }
+    if (options_.comparator.size() > kMaxRangePropertyField ||
+        options_.timestamp_size > kMaxRangePropertyField) {
+      return "comparator or timestamp_size is longer than 255 bytes";
+    }
+    ParsedRangeOptions parsed;
+    const std::string error = parsed.Set(options_.ranges);
+    if (!error.empty()) return error;
+    state_ = std::make_shared<RangesState>(parsed);
+    keys_.comparator = options_.comparator;
+    keys_.timestamp_size = options_.timestamp_size;
+    keys_.order = parsed.order ? parsed.order : KnownOrder(keys_.comparator);
+    if (parsed.transform != nullptr) keys_.order = range::Order::kBytewise;
+    PrintOptions();
+    return {};
   }
 
   FactoryOptions options_;
   std::shared_ptr<RangesState> state_;
+  TableKeys keys_;
   const bool by_name_;
 };
 
@@ -248,9 +293,8 @@ class RangeCollectorFactory final
 
 std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>
 NewRangeCollectorFactory(std::shared_ptr<RangesState> state,
-                         size_t timestamp_size) {
-  return std::make_shared<RangeCollectorFactory>(std::move(state),
-                                                 timestamp_size);
+                         const rocksdb::Comparator& comparator) {
+  return std::make_shared<RangeCollectorFactory>(std::move(state), comparator);
 }
 
 void ReplaceRangeCollector(

@@ -2,24 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "deltabloom/rocksdb_ranges.h"
+#include "engines/rocksdb/ranges/scan_range.h"
 #include "engines/rocksdb/ranges/state.h"
-#include "rocksdb/comparator.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/options.h"
 
 namespace deltabloom::internal {
-
-// The range and the order of a scan. Views need not live longer than the call.
-struct ScanRequest {
-  std::string_view lower;
-  std::optional<std::string_view> upper;
-  const rocksdb::Comparator* comparator;
-};
 
 // Does what RocksDBRanges::NewIterator does. *refused is set if RocksDB made
 // the iterator only without a table filter. Throws std::bad_alloc.

@@ -9,13 +9,17 @@
 namespace deltabloom::internal {
 namespace {
 
-constexpr char kPropertyVersion = 1;
-// Version, size of timestamps, size of the transform's name.
-constexpr size_t kFixedSize = 3;
+constexpr char kPropertyVersion = 2;
 constexpr size_t kEntriesSize = 8;
 
-size_t ByteOf(std::string_view bytes, size_t at) {
-  return static_cast<unsigned char>(bytes[at]);
+// Takes a text behind its size; false if it is not there.
+bool TakeText(std::string_view* bytes, std::string_view* text) {
+  if (bytes->empty()) return false;
+  const size_t size = static_cast<unsigned char>(bytes->front());
+  if (bytes->size() < 1 + size) return false;
+  *text = bytes->substr(1, size);
+  bytes->remove_prefix(1 + size);
+  return true;
 }
 
 }  // namespace
@@ -23,8 +27,11 @@ size_t ByteOf(std::string_view bytes, size_t at) {
 std::string RangePropertyHeader(const RangeProperty& property) {
   std::string header{kPropertyVersion};
   header.push_back(static_cast<char>(property.timestamp_size));
-  header.push_back(static_cast<char>(property.transform.size()));
-  header.append(property.transform);
+  for (const std::string_view text :
+       {property.transform, property.comparator}) {
+    header.push_back(static_cast<char>(text.size()));
+    header.append(text);
+  }
   const size_t entries_at = header.size();
   header.resize(entries_at + kEntriesSize);
   StoreFixed64(&header[entries_at], property.entries);
@@ -32,14 +39,15 @@ std::string RangePropertyHeader(const RangeProperty& property) {
 }
 
 bool ParseRangeProperty(std::string_view bytes, RangeProperty* property) {
-  if (bytes.size() < kFixedSize || bytes[0] != kPropertyVersion) return false;
-  property->timestamp_size = ByteOf(bytes, 1);
-  const size_t transform_size = ByteOf(bytes, 2);
-  bytes.remove_prefix(kFixedSize);
-  if (bytes.size() < transform_size + kEntriesSize) return false;
-  property->transform = bytes.substr(0, transform_size);
-  property->entries = LoadFixed64(bytes.data() + transform_size);
-  property->filter = bytes.substr(transform_size + kEntriesSize);
+  if (bytes.size() < 2 || bytes[0] != kPropertyVersion) return false;
+  property->timestamp_size = static_cast<unsigned char>(bytes[1]);
+  bytes.remove_prefix(2);
+  if (!TakeText(&bytes, &property->transform) ||
+      !TakeText(&bytes, &property->comparator) || bytes.size() < kEntriesSize) {
+    return false;
+  }
+  property->entries = LoadFixed64(bytes.data());
+  property->filter = bytes.substr(kEntriesSize);
   return true;
 }
 

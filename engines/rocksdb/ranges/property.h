@@ -17,19 +17,21 @@ struct RangeProperty {
   size_t timestamp_size = 0;
   // NAME@VERSION of the key transform, or nothing.
   std::string_view transform;
+  // The name of the table's comparator.
+  std::string_view comparator;
   // The entries of the table that the filter has seen, range tombstones apart.
   uint64_t entries = 0;
   // A range filter.
   std::string_view filter;
 };
 
-// The most bytes of a timestamp and of the name of a transform.
+// The most bytes of a timestamp and of a name.
 inline constexpr size_t kMaxRangePropertyField = 255;
 
 // The bytes before the filter. REQUIRES: no field is longer than that.
 std::string RangePropertyHeader(const RangeProperty& property);
 
-// False, and *property undefined, if the bytes are damaged or of a later
+// False, and *property undefined, if the bytes are damaged or of another
 // version. The filter may still be damaged.
 bool ParseRangeProperty(std::string_view bytes, RangeProperty* property);
 

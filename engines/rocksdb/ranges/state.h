@@ -6,42 +6,43 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/ranges/property.h"
-#include "engines/rocksdb/ranges/samples.h"
-#include "util/range/cut.h"
+#include "util/range/key_range.h"
+#include "util/range/prefixes_option.h"
+#include "util/range/suggestion.h"
 
 namespace rocksdb {
-class ColumnFamilyHandle;
 class Comparator;
-class DB;
 }  // namespace rocksdb
 
 namespace deltabloom::internal {
 
 // RocksDBRangeOptions, and what follows from them.
 struct ParsedRangeOptions : RocksDBRangeOptions {
+  ParsedRangeOptions() { Set({}); }
+
   // Sets all fields. Returns what Validate() does.
   std::string Set(const RocksDBRangeOptions& from);
 
-  std::vector<range::Cut> cuts;                    // of range_prefixes
+  range::PlacesToHold places;
+  std::optional<range::Order> order;               // null: by the comparator
   const RegisteredTransform* transform = nullptr;  // null: "none"
 };
 
-// Counters, as in RocksDBRangeStatistics. Those of scans, which are counted
-// when a scan ends, share a cache line, apart from what scans only read.
+// Counters, as in RocksDBRangeStatistics, apart from what scans only read.
 struct alignas(64) RangeCounters {
   std::atomic<uint64_t> scans{0};
   std::atomic<uint64_t> empty_scans{0};
   std::atomic<uint64_t> tables{0};
   std::atomic<uint64_t> tables_rejected{0};
   std::atomic<uint64_t> tables_passed_for_nothing{0};
-  std::atomic<uint64_t> tables_without_cut{0};
+  std::atomic<uint64_t> tables_without_place{0};
   std::atomic<uint64_t> tables_without_filter{0};
   std::atomic<uint64_t> refused{0};
   std::atomic<uint64_t> filters_built{0};
@@ -52,43 +53,33 @@ struct alignas(64) RangeCounters {
 // Thread-safe.
 struct RangesState {
   explicit RangesState(const ParsedRangeOptions& parsed)
-      : options(parsed),
-        property_name(kRangePropertyName),
-        bits_per_key(parsed.bits_per_key) {}
+      : options(parsed), property_name(kRangePropertyName) {}
 
-  // Adjusts bits_per_key to max_memory and the number of keys that RocksDB
-  // estimates, if tables were built since it last did.
-  void KeepMaxMemory(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family);
+  // Returns the order of a comparator's keys, or nothing if it is not known.
+  std::optional<range::Order> OrderOf(const rocksdb::Comparator& order) const;
+  // Returns the order in which filters have them: transformed, if at all.
+  std::optional<range::Order> FilterOrderOf(
+      const rocksdb::Comparator& order) const;
 
-  // Returns whether the collector can use the order: keys ascend bytewise, or
-  // do so once they are transformed.
-  bool OrderFits(const rocksdb::Comparator& order) const;
+  // Returns that of the last AddTo, or BytewiseComparator().
+  const rocksdb::Comparator* ComparatorOrBytewise() const;
+
+  RocksDBRangeStatistics Statistics() const;
 
   const ParsedRangeOptions options;
   // kRangePropertyName, so that table filters need no memory.
   const std::string property_name;
-  // The bits per key of new tables: those of the options, or as many as
-  // max_memory leaves.
-  std::atomic<double> bits_per_key;
-  // The order of keys: that of the last AddTo; null: bytewise.
+  // That of the last AddTo, or null.
   std::atomic<const rocksdb::Comparator*> comparator{nullptr};
   // True once the LOG says that RocksDB allows no table filter.
   std::atomic<bool> refusal_is_logged{false};
   // The members below change with each scan.
   RangeCounters counters;
-  ScanSamples samples;
-  EarlierCuts earlier_cuts;
-
- private:
-  std::atomic<uint64_t> tables_at_last_estimate_{0};
+  range::Suggestion suggestion;
 };
 
-// Returns whether keys under a comparator of this name, without their
-// timestamps, are in the order of their bytes.
-bool IsBytewiseOrder(std::string_view comparator);
-
-// Bits below which a table gets no filter: Elias-Fano codes, the smallest of
-// range filters, spend the first two on the number of keys alone.
-inline constexpr double kLeastRangeBitsPerKey = 2;
+// Returns the order of keys under RocksDB's comparator of this name, without
+// timestamps; nothing for other names.
+std::optional<range::Order> KnownOrder(std::string_view comparator);
 
 }  // namespace deltabloom::internal

@@ -1,10 +1,12 @@
-// The texts of RocksDBRangeStatistics.
+// RocksDBRangeStatistics and its texts.
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/base/prometheus.h"
+#include "engines/rocksdb/ranges/state.h"
 #include "util/json.h"
 #include "util/version.h"
 
@@ -13,41 +15,41 @@ namespace {
 
 using internal::JsonWriter;
 
+using internal::RangeCounters;
+using Statistics = RocksDBRangeStatistics;
+
 struct Field {
-  uint64_t RocksDBRangeStatistics::*member;
-  const char* name;    // in JSON
-  const char* metric;  // of Prometheus, after "deltabloom_"
+  uint64_t Statistics::*member;
+  std::atomic<uint64_t> RangeCounters::*counter;
+  const char*
+      name;  // in JSON, and of Prometheus as deltabloom_range_NAME_total
   const char* help;
 };
 
-using Statistics = RocksDBRangeStatistics;
-
 constexpr Field kFields[] = {
-    {&Statistics::scans, "scans", "range_scans_total",
+    {&Statistics::scans, &RangeCounters::scans, "scans",
      "Scans with range filters."},
-    {&Statistics::empty_scans, "empty_scans", "range_empty_scans_total",
+    {&Statistics::empty_scans, &RangeCounters::empty_scans, "empty_scans",
      "Scans that are known to have found no key."},
-    {&Statistics::tables, "tables", "range_tables_total",
+    {&Statistics::tables, &RangeCounters::tables, "tables",
      "Tables that scans asked for."},
-    {&Statistics::tables_rejected, "tables_rejected",
-     "range_tables_rejected_total", "Tables that were skipped."},
-    {&Statistics::tables_passed_for_nothing, "tables_passed_for_nothing",
-     "range_tables_passed_for_nothing_total",
+    {&Statistics::tables_rejected, &RangeCounters::tables_rejected,
+     "tables_rejected", "Tables that were skipped."},
+    {&Statistics::tables_passed_for_nothing,
+     &RangeCounters::tables_passed_for_nothing, "tables_passed_for_nothing",
      "Tables that were let through in scans that found no key."},
-    {&Statistics::tables_without_cut, "tables_without_cut",
-     "range_tables_without_cut_total",
-     "Tables without a prefix that could reject the range."},
-    {&Statistics::tables_without_filter, "tables_without_filter",
-     "range_tables_without_filter_total",
+    {&Statistics::tables_without_place, &RangeCounters::tables_without_place,
+     "tables_without_place", "Tables whose scan shares no declared prefix."},
+    {&Statistics::tables_without_filter, &RangeCounters::tables_without_filter,
+     "tables_without_filter",
      "Tables without a range filter that can be used."},
-    {&Statistics::refused, "refused", "range_refused_scans_total",
+    {&Statistics::refused, &RangeCounters::refused, "refused",
      "Scans that RocksDB allowed only without a table filter."},
-    {&Statistics::filters_built, "filters_built", "range_filters_built_total",
+    {&Statistics::filters_built, &RangeCounters::filters_built, "filters_built",
      "Tables that were built with a range filter."},
-    {&Statistics::tables_built_without, "tables_built_without",
-     "range_tables_built_without_total",
-     "Tables that were built without a range filter."},
-    {&Statistics::bytes_built, "bytes_built", "range_built_bytes_total",
+    {&Statistics::tables_built_without, &RangeCounters::tables_built_without,
+     "tables_built_without", "Tables that were built without a range filter."},
+    {&Statistics::bytes_built, &RangeCounters::bytes_built, "bytes_built",
      "Bytes of the range filters that were built."},
 };
 
@@ -61,12 +63,23 @@ std::string ShareText(uint64_t part, uint64_t whole) {
 
 }  // namespace
 
+Statistics internal::RangesState::Statistics() const {
+  RocksDBRangeStatistics statistics;
+  for (const Field& field : kFields) {
+    statistics.*field.member =
+        (counters.*field.counter).load(std::memory_order_relaxed);
+  }
+  statistics.suggestion = suggestion.Text(options.places);
+  return statistics;
+}
+
 std::string RocksDBRangeStatistics::ToJson() const {
   JsonWriter json;
   json.BeginObject().Key("version").String(internal::kVersion);
   for (const Field& field : kFields) {
     json.Key(field.name).Number(this->*field.member);
   }
+  json.Key("suggestion").String(suggestion);
   return json.EndObject().text();
 }
 
@@ -76,7 +89,8 @@ std::string RocksDBRangeStatistics::ToPrometheus(
       "{family=" + internal::PrometheusLabel(family) + "} ";
   std::string text;
   for (const Field& field : kFields) {
-    const std::string name = std::string("deltabloom_") + field.metric;
+    const std::string name =
+        std::string("deltabloom_range_") + field.name + "_total";
     text += "# HELP " + name + " " + field.help + "\n# TYPE " + name +
             " counter\n" + name + label + std::to_string(this->*field.member) +
             "\n";
@@ -90,8 +104,8 @@ std::string RocksDBRangeStatistics::ToText() const {
       ShareText(empty_scans, scans) +
       "\nTables asked: " + std::to_string(tables) + ", skipped " +
       ShareText(tables_rejected, tables) + ", let through for nothing " +
-      ShareText(tables_passed_for_nothing, tables) + ", without a cut " +
-      ShareText(tables_without_cut, tables) + ", without a filter " +
+      ShareText(tables_passed_for_nothing, tables) + ", not asked " +
+      ShareText(tables_without_place, tables) + ", without a filter " +
       ShareText(tables_without_filter, tables) +
       "\nTables built: " + std::to_string(filters_built) + " with a filter, " +
       std::to_string(bytes_built) + " bytes, " +
@@ -100,6 +114,7 @@ std::string RocksDBRangeStatistics::ToText() const {
     text += "RocksDB allowed no table filter in " + std::to_string(refused) +
             " scans\n";
   }
+  if (!suggestion.empty()) text += "To declare: " + suggestion + "\n";
   return text;
 }
 

@@ -1,0 +1,66 @@
+// The keys of a scan, in the order of its comparator.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rocksdb/comparator.h"
+#include "rocksdb/options.h"
+#include "rocksdb/slice.h"
+
+namespace deltabloom::internal {
+
+// What a scan is asked for. Views need not live longer than the call.
+struct ScanRequest {
+  std::string_view lower;
+  std::optional<std::string_view> upper;
+  const rocksdb::Comparator* comparator;
+  // True: `lower` is a prefix, and the scan has all keys that begin with it, in
+  // the reverse order of bytes.
+  bool reverse_prefix = false;
+  // True: the iterator may not keep its bounds.
+  bool keeps_bounds = false;
+};
+
+// RocksDB has pointers to its bounds.
+class ScanRange {
+ public:
+  // Takes the bounds of the request and of `options`, whichever are narrower.
+  ScanRange(const rocksdb::ReadOptions& options, const ScanRequest& request);
+  ScanRange(const ScanRange&) = delete;
+  ScanRange& operator=(const ScanRange&) = delete;
+
+  // The bounds for RocksDB; null: there is none. Those of a reverse prefix
+  // leave a few more keys.
+  const rocksdb::Slice* lower() const { return lower_ ? &*lower_ : nullptr; }
+  const rocksdb::Slice* upper() const { return upper_ ? &*upper_ : nullptr; }
+  // The prefix of all keys, if it is a reverse one.
+  const std::optional<rocksdb::Slice>& prefix() const { return prefix_; }
+
+  // Returns whether no key can be in it.
+  bool Empty() const {
+    return lower_ && upper_ && Compare(*lower_, *upper_) >= 0;
+  }
+
+  // Returns whether the key comes before, or after, all keys in the range.
+  bool IsBefore(const rocksdb::Slice& key) const;
+  bool IsAfter(const rocksdb::Slice& key) const;
+  // Returns whether a seek to `key` starts at the front.
+  bool IsAtFront(const rocksdb::Slice& key) const;
+
+ private:
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const {
+    return comparator_->CompareWithoutTimestamp(a, false, b, false);
+  }
+
+  const rocksdb::Comparator* const comparator_;
+  std::string bytes_;  // of all three
+  std::optional<rocksdb::Slice> lower_, upper_, prefix_;
+};
+
+// Returns the smallest text that is larger, bytewise, than all that begin with
+// `prefix`; nothing if there is none.
+std::optional<std::string> AfterPrefix(std::string_view prefix);
+
+}  // namespace deltabloom::internal

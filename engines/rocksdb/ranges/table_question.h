@@ -1,0 +1,41 @@
+// Asks the range filter of a table about the keys of a scan.
+#pragma once
+
+#include <string>
+
+#include "engines/rocksdb/ranges/scan_range.h"
+#include "engines/rocksdb/ranges/state.h"
+#include "rocksdb/comparator.h"
+#include "rocksdb/table_properties.h"
+#include "util/range/asked_filters.h"
+#include "util/range/key_range.h"
+
+namespace deltabloom::internal {
+
+// Not thread-safe. The state, the range and the comparator must outlive it.
+class TableQuestion {
+ public:
+  TableQuestion(const RangesState& state, const ScanRange& range,
+                const rocksdb::Comparator& comparator);
+  TableQuestion(const TableQuestion&) = delete;
+  TableQuestion& operator=(const TableQuestion&) = delete;
+
+  // If the answer is no, *reaches_front says whether some key of the table is
+  // known to lie in the range or behind it. Throws std::bad_alloc.
+  range::Answer Ask(const rocksdb::TableProperties& table, bool* reaches_front);
+
+  // Notes an empty scan for which tables were let through.
+  void NoteUseless(range::Suggestion* suggestion) const {
+    if (usable_) suggestion->Note(keys_.common);
+  }
+
+ private:
+  const RangesState& state_;
+  const rocksdb::Comparator& comparator_;
+  bool usable_ = false;                      // the order of keys is known
+  std::string mapped_lower_, mapped_upper_;  // by the key transform
+  range::KeyRange keys_;
+  range::AskedFilters asked_;
+};
+
+}  // namespace deltabloom::internal

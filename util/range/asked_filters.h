@@ -1,0 +1,47 @@
+// Asks one range filter after the other about the same keys. Filters of one
+// scan mostly have one declaration, so that the question is put together once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "util/range/filter.h"
+#include "util/range/functions.h"
+#include "util/range/key_range.h"
+#include "util/range/question.h"
+
+namespace deltabloom::internal::range {
+
+enum class Answer : uint8_t {
+  kNo,  // no key is in the range
+  kMayMatch,
+  kNoPlace,  // may match: the range shares no declared place
+  kUnknown,  // may match: the filter cannot be used
+};
+
+// Not thread-safe.
+class AskedFilters {
+ public:
+  // `find` finds the functions that declarations name.
+  explicit AskedFilters(FindFunction find) : find_(find) {}
+
+  // REQUIRES: the range is the same each time.
+  // Returns no answer but kUnknown to a filter in another order, or whose
+  // declaration is not valid or names a function that is not registered or
+  // throws. Throws std::bad_alloc.
+  Answer Ask(const Filter& filter, const KeyRange& range);
+
+ private:
+  // Sets question_ for the declaration of the filter.
+  bool Prepare(const FilterHeader& header, const KeyRange& range);
+
+  FindFunction find_;
+  // The declaration and the limits that question_ is for.
+  bool prepared_ = false;
+  std::string held_;
+  Limits limits_;
+  bool valid_ = false;
+  Question question_;
+};
+
+}  // namespace deltabloom::internal::range

@@ -1,0 +1,59 @@
+#include "util/range/key_range.h"
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "util/range/bytes.h"
+
+namespace deltabloom::internal::range {
+namespace {
+
+// Returns the end of the 0xff bytes that begin at `at`.
+size_t EndOfMaxBytes(std::string_view text, size_t at) {
+  while (at < text.size() && ByteAt(text, at) == 0xff) ++at;
+  return at;
+}
+
+// Returns how many bytes of lower all keys share with it, in the order of
+// bytes.
+size_t SharedBytes(std::string_view lower, std::string_view upper) {
+  const size_t shared = CommonPrefix(lower, upper);
+  // All keys from "a/x" on to before "a0" begin with "a/": the byte in which
+  // upper is larger by one cannot grow without reaching it.
+  if (upper.size() == shared + 1 && lower.size() > shared &&
+      ByteAt(upper, shared) == ByteAt(lower, shared) + 1) {
+    return EndOfMaxBytes(lower, shared + 1);
+  }
+  return shared;
+}
+
+}  // namespace
+
+KeyRange RangeOfBounds(Order order, std::string_view lower,
+                       std::optional<std::string_view> upper) {
+  KeyRange range;
+  range.order = order;
+  size_t shared = 0;
+  if (order == Order::kBytewise) {
+    range.smaller = lower;
+    range.larger = upper;
+    shared = upper ? SharedBytes(lower, *upper) : EndOfMaxBytes(lower, 0);
+  } else {
+    range.smaller = upper;
+    range.larger = lower;
+    shared = upper ? CommonPrefix(lower, *upper) : 0;
+  }
+  range.common = lower.substr(0, shared);
+  return range;
+}
+
+KeyRange RangeOfPrefix(Order order, std::string_view prefix) {
+  KeyRange range;
+  range.order = order;
+  range.smaller = prefix;
+  range.common = prefix;
+  return range;
+}
+
+}  // namespace deltabloom::internal::range

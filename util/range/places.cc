@@ -1,0 +1,57 @@
+#include "util/range/places.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "util/range/place.h"
+
+namespace deltabloom::internal::range {
+
+Places::Places(std::vector<Place> places, const Limits& limits)
+    : places_(std::move(places)), limits_(limits) {
+  delimiter_of_byte_.fill(kNoDelimiter);
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const uint32_t bit = uint32_t{1} << i;
+    switch (places_[i].kind) {
+      case Place::Kind::kLength:
+        lengths_ |= bit;
+        break;
+      case Place::Kind::kFunction:
+        functions_ |= bit;
+        break;
+      case Place::Kind::kEach:
+      case Place::Kind::kCounted: {
+        uint8_t& delimiter = delimiter_of_byte_[places_[i].byte];
+        if (delimiter == kNoDelimiter) {
+          delimiter = static_cast<uint8_t>(delimiters_++);
+        }
+        of_delimiter_[delimiter] |= bit;
+        behind_delimiters_ = behind_delimiters_ || places_[i].bits > 0;
+      }
+    }
+  }
+  // As many as most keys have, so that a scan needs one allocation.
+  if (delimiters_ > 0) found_.reserve(kMaxDelimiters);
+}
+
+void Places::CallFunction(const Place& place, std::string_view text) {
+  ends_.clear();
+  const size_t start = place.bits / 8;
+  if (text.size() < start) return;
+  text.remove_prefix(start);
+  place.function->prefix.function(text, &ends_);
+  size_t last = 0;
+  for (const size_t end : ends_) {
+    if (end <= last || end > text.size()) {
+      throw std::invalid_argument("the ends of prefix function " +
+                                  place.function->text + " do not ascend");
+    }
+    last = end;
+  }
+}
+
+}  // namespace deltabloom::internal::range

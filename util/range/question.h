@@ -1,0 +1,27 @@
+// The question that a scan asks of range filters of one declaration: is one of
+// these prefixes there? docs/format.md, "Which prefixes", has the rule.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "util/range/key_range.h"
+#include "util/range/places.h"
+
+namespace deltabloom::internal::range {
+
+struct Question {
+  // A longer row of windows is not asked for: so many lookups take some 100 ns,
+  // and of so many prefixes some is usually there.
+  static constexpr size_t kMaxPrefixes = 8;
+
+  std::array<uint64_t, kMaxPrefixes> hashes;
+  size_t size = 0;  // 0: no declared place can be asked for
+};
+
+// Asks for the longest place that the keys of the range share. Throws what
+// Places::ForEach does.
+Question QuestionOf(const KeyRange& range, Places* places);
+
+}  // namespace deltabloom::internal::range
