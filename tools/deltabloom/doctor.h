@@ -29,12 +29,18 @@ struct PolicyVerdict {
   bool unknown_transform = false;       // nor is its key transform
   bool builds_filters = true;           // false: none by choice (deltabloom:0)
   uint64_t filter_memory = UINT64_MAX;  // in bytes, if it is set
+  // The bits that each key in a filter has at least; 0: not known, or limited
+  // by another option.
+  double bits_per_key = 0;
   // Reads filters as the policy does; null if it cannot be made here.
   std::shared_ptr<const PolicyReader> reader;
 };
 
-// Both exist in builds with RocksDB only.
+// These exist in builds with RocksDB only.
 void ReadRocksDB(ProcessReport* report);
 PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener);
+// Returns whether RocksDB reads any collector from this text of an OPTIONS
+// file.
+bool ReadsCollectors(const std::string& collectors);
 
 }  // namespace deltabloom::tools

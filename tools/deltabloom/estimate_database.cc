@@ -441,8 +441,9 @@ void ShowWays(const Database& database, const Family& family,
     console->Line(
         "  or, with Deltabloom's policy, in the bytes that are there "
         "and while the database is closed, deltabloom refilter " +
-        database.path + ": " + Short(family.refiltered.absent_reads) +
-        " reads of an absent key, " + takes(family.by_refilter, kRefilter));
+        ShellWord(database.path) + ": " +
+        Short(family.refiltered.absent_reads) + " reads of an absent key, " +
+        takes(family.by_refilter, kRefilter));
   }
   console->Line(
       "  range filters: " +
@@ -507,7 +508,7 @@ Json PageFamilies(const std::vector<Family>& families) {
 Database ReadAtOneTime(const std::string& path, Console* console) {
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
-    Database database = ReadDatabase(path, console);
+    Database database = ReadDatabase(path, {}, console);
     const bool whole = database.gone == 0 && database.unfinished == 0;
     if (whole || i == kTries) return database;
   }
@@ -529,6 +530,11 @@ void CheckDatabase(const Database& database) {
   if (has_levels) return;
   if (!database.problems.empty()) {
     throw std::runtime_error(database.problems.front());
+  }
+  if (database.not_block_based > 0) {
+    throw std::runtime_error(database.path +
+                             ": has tables of PlainTable or CuckooTable only, "
+                             "which have no such filters");
   }
   if (database.elsewhere == 0) {
     throw std::runtime_error(database.path +

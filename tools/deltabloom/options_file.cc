@@ -62,6 +62,10 @@ void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
     family->table_factory = line.value;
   } else if (line.name == "prefix_extractor") {
     family->prefix_extractor = line.value;
+  } else if (line.name == "comparator") {
+    family->comparator = line.value;
+  } else if (line.name == "table_properties_collectors") {
+    family->collectors = line.value;
   } else if (line.name == "optimize_filters_for_hits") {
     family->optimize_filters_for_hits = IsTrue(line.value);
   }
@@ -110,7 +114,7 @@ bool FamilyOptions::NamesDeltabloom() const {
   return id == "deltabloom" || StartsWith(id, "deltabloom:");
 }
 
-// These three look for the text of an option, which a file of RocksDB always
+// These look for the text of an option, which a file of RocksDB always
 // has, instead of parsing all options: the program also reads databases whose
 // options it could not accept, such as a key transform of another program or
 // options of a later version.
@@ -118,9 +122,19 @@ bool FamilyOptions::OwnCompatibility() const {
   return NamesDeltabloom() && Contains(policy, "compatibility=own");
 }
 
+bool FamilyOptions::HasKeyTransform() const {
+  return NamesDeltabloom() && Contains(policy, "key_transform=") &&
+         !Contains(policy, "key_transform=none");
+}
+
 bool FamilyOptions::AllocatesByLevels() const {
   return NamesDeltabloom() && (Contains(policy, "allocation=levels") ||
                                Contains(IdOf(policy), ":levels"));
+}
+
+bool FamilyOptions::HasSeveralCollectors() const {
+  return Contains(collectors, "id=deltabloom.range") &&
+         Contains(collectors, "}:{");
 }
 
 std::string FamilyOptions::FilterMemory() const {

@@ -13,6 +13,8 @@ struct FamilyOptions {
   // Values as they are in the file; empty if they are not there.
   std::string table_factory;
   std::string prefix_extractor;
+  std::string comparator;
+  std::string collectors;  // table_properties_collectors
   std::string policy;
   bool optimize_filters_for_hits = false;
   bool whole_key_filtering = true;
@@ -32,7 +34,11 @@ struct FamilyOptions {
   bool NamesDeltabloom() const;
   // Options of Deltabloom's policy.
   bool OwnCompatibility() const;
+  bool HasKeyTransform() const;
   bool AllocatesByLevels() const;
+  // Returns whether the file has several collectors, that of range filters
+  // among them.
+  bool HasSeveralCollectors() const;
   std::string FilterMemory() const;  // as it is written; empty if unset
 };
 

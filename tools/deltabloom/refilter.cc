@@ -79,16 +79,9 @@ std::string RateText(const std::optional<double>& rate) {
 class RefilterRun {
  public:
   RefilterRun(const RefilterCommandOptions& options, Console* console)
-      : options_(options), console_(console) {
-    directories_ = {options.database};
-    for (const std::string& path : options.paths) {
-      std::error_code ignored;
-      const bool known = std::any_of(
-          directories_.begin(), directories_.end(),
-          [&](const auto& one) { return fs::equivalent(one, path, ignored); });
-      if (!known) directories_.push_back(path);
-    }
-  }
+      : options_(options),
+        console_(console),
+        directories_(DirectoriesOf(options.database, options.paths)) {}
 
   ExitCode All() {
     std::shared_ptr<void> lock;
@@ -160,7 +153,15 @@ class RefilterRun {
     }
     others_ = options_;
     if (by_policy) {
-      Check(problem.empty() ? "" : problem + ": use --filter");
+      std::error_code unknown;
+      const bool is_rocksdb =
+          fs::exists(fs::path(options_.database) / "IDENTITY", unknown);
+      Check(problem.empty() ? ""
+            : is_rocksdb
+                ? problem + ": use --filter"
+                : problem +
+                      " and no file IDENTITY: if it is LevelDB's, its "
+                      "filters stay; if it is RocksDB's, use --filter");
       others_.problem =
           "no OPTIONS file names the policy of its column family: use --filter";
     } else if (!problem.empty()) {
@@ -484,7 +485,7 @@ class RefilterRun {
 
   const RefilterCommandOptions& options_;
   Console* const console_;
-  std::vector<std::string> directories_;
+  const std::vector<std::string> directories_;
   std::map<std::string, RefilterOptions> families_;  // of the OPTIONS file
   RefilterOptions others_;  // of families that it does not name
   // Families that get filters which their policy does not use: how they were
@@ -511,13 +512,7 @@ RunFn AddRefilterOptions(CLI::App* app) {
         return internal::Trimmed(text).empty() ? "expected a policy, found none"
                                                : ParseFilter(text, &ignored);
       });
-  app->add_option("--path", options->paths,
-                  "Another directory with tables of the database (db_paths, "
-                  "cf_paths); may be repeated")
-      ->type_name("DIR")
-      ->check(CLI::ExistingDirectory)
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddPathOption(app, &options->paths);
   app->add_flag("--dry-run", options->dry_run,
                 "Only report what would be done; the database may be open");
   app->add_option("--jobs", options->jobs,
