@@ -149,7 +149,11 @@ std::string Advice(const Budget& budget,
   const FilterEstimate& best = *std::find_if(
       estimates.rbegin(), estimates.rend(),
       [&](const FilterEstimate& one) { return cost(one) <= kEqual * least; });
-  if (best.filter.compare(0, 7, "rocksdb") == 0 || !(best.bytes > 0)) return {};
+  if (!(best.bytes > 0)) {
+    return "No filter: that is less than 0.5 bits per key, with which none is "
+           "written";
+  }
+  if (best.filter.compare(0, 7, "rocksdb") == 0) return {};
   const bool levels = best.allocation == "levels";
   // Levels that need no filter leave a part of the memory, whatever is asked.
   std::string options =
