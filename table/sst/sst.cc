@@ -687,6 +687,17 @@ std::string SstProperties::Parse(std::string block) {
   return error;
 }
 
+std::vector<std::string> SstProperties::Names() const {
+  std::vector<std::string> names;
+  ForEachEntry(block_, true, [&](std::string_view key, bool, Cursor* value) {
+    std::string_view ignored;
+    value->Bytes(value->Left(), &ignored);
+    names.emplace_back(key);
+    return std::string();
+  });
+  return names;
+}
+
 bool SstProperties::Text(std::string_view name, std::string_view* value) const {
   return Find(block_, name, value);
 }

@@ -102,6 +102,8 @@ class SstProperties {
 
   bool empty() const { return block_.empty(); }
 
+  std::vector<std::string> Names() const;
+
   // False when there is no property of that name; Number also when its value is
   // not a varint64 and nothing else. *value lives as long as this.
   bool Text(std::string_view name, std::string_view* value) const;

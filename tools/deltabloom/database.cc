@@ -49,6 +49,7 @@ std::string AddTable(const TableFile& file, const Manifest* manifest,
               manifest->tables().at(NumberOfName(file.path));
           table.level = static_cast<int>(std::min(live.level, 1000u));
           table.family = manifest->FamilyName(live.family);
+          table.has_checksum = live.has_checksum;
           table.first_key = live.first_key;
           table.last_key = live.last_key;
         }

@@ -41,6 +41,7 @@ struct DatabaseTable {
   // optimize_filters_for_hits: it needs no filter, and none is asked.
   bool needs_no_filter = false;
   bool is_leveldb = false;
+  bool has_checksum = false;  // in the MANIFEST
 };
 
 struct Database {

@@ -256,6 +256,14 @@ class Doctor {
               : "pass the directory that has the file CURRENT, and copy the "
                 "OPTIONS file with it");
     }
+    if (database.options.IsOfLaterRocksDB()) {
+      Add(Severity::kNote, "later_rocksdb",
+          database.path + ": was last opened by RocksDB " +
+              database.options.rocksdb_version +
+              ", which is later than those that this Deltabloom knows, up to "
+              "11.9",
+          "what is said here may be wrong: take a Deltabloom for it");
+    }
     for (const FamilyOptions& family : database.options.families) {
       Family(family);
       Collectors(family);

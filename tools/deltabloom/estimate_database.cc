@@ -110,7 +110,8 @@ constexpr double kLeastShareOfRun = 1e-9;
 // Returns whether deltabloom refilter can replace the filter.
 bool CanBeRefiltered(const DatabaseTable& table) {
   return table.compatibility_name == "rocksdb.BuiltinBloomFilter" &&
-         table.use.kind != "per block" && table.filter_bytes > 0;
+         table.use.kind != "per block" && table.filter_bytes > 0 &&
+         !table.has_checksum;
 }
 
 std::string KindText(const FilterUse& use) {
@@ -155,7 +156,9 @@ void AddTable(const DatabaseTable& table, Family* family,
   run.reads.Add(rate, table.share_of_lookups);
   std::optional<double> after = rate;
   if (CanBeRefiltered(table)) {
-    const double better = RateInBytes(keys, filter_bytes);
+    const auto filters =
+        static_cast<double>(std::max<uint64_t>(table.filter_partitions, 1));
+    const double better = RateInBytes(keys / filters, filter_bytes / filters);
     if (better <= kLeastGain * rate.value_or(1)) {
       after = better;
       family->by_refilter.Add(table);

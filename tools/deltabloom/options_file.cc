@@ -147,6 +147,17 @@ std::string FamilyOptions::FilterMemory() const {
   return value == "unset" || value == "0" ? std::string() : value;
 }
 
+bool OptionsFile::IsOfLaterRocksDB() const {
+  std::pair<unsigned, unsigned> ours = {0, 0};
+  const size_t dot = rocksdb_version.find('.');
+  internal::ParseNumber(rocksdb_version.substr(0, dot), &ours.first);
+  if (dot != std::string::npos) {
+    const std::string rest = rocksdb_version.substr(dot + 1);
+    internal::ParseNumber(rest.substr(0, rest.find('.')), &ours.second);
+  }
+  return ours > kLastKnownRocksDB;
+}
+
 std::string ParseOptionsFile(std::string_view text, OptionsFile* file) {
   *file = {};
   std::map<std::string, size_t> index;  // of families, by name

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace deltabloom::tools {
@@ -42,6 +43,10 @@ struct FamilyOptions {
   std::string FilterMemory() const;  // as it is written; empty if unset
 };
 
+// The last RocksDB whose rules for the keys and prefixes in filters are those
+// of filter_keys.h: its major and minor version.
+inline constexpr std::pair<unsigned, unsigned> kLastKnownRocksDB = {11, 9};
+
 struct OptionsFile {
   std::string name;                     // in its directory; empty: none
   uint64_t time = 0;                    // last change, in seconds since 1970
@@ -49,6 +54,10 @@ struct OptionsFile {
   bool has_listener = false;            // Deltabloom's
   std::string log_directory;            // empty: that of the database
   std::vector<FamilyOptions> families;  // in the order of the file
+
+  // Returns whether a RocksDB later than kLastKnownRocksDB has written the
+  // file.
+  bool IsOfLaterRocksDB() const;
 };
 
 // Returns what is wrong, in a line without a file name, or nothing. Any bytes

@@ -2,8 +2,12 @@
 // bytes of the old ones.
 #include "tools/deltabloom/refilter.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -76,6 +80,43 @@ std::string RateText(const std::optional<double>& rate) {
   return rate.has_value() ? Percent(*rate) : "?";
 }
 
+// Whether SIGINT or SIGTERM came.
+volatile std::sig_atomic_t interrupted = 0;
+std::atomic<bool>* stop_at_interrupt = nullptr;
+
+// Only calls what a signal handler may call.
+void Interrupt(int signal) {
+  constexpr char kLine[] =
+      "\ndeltabloom refilter: interrupted: unfinished copies are removed, the "
+      "tables that were not replaced stay as they were, and the next run goes "
+      "on from there\n";
+  interrupted = 1;
+  stop_at_interrupt->store(true);
+  if (::write(STDERR_FILENO, kLine, sizeof(kLine) - 1) < 0) return;
+  std::signal(signal, SIG_DFL);  // the next one ends the program
+}
+
+// While it lives, SIGINT and SIGTERM set *stop, unless they are ignored.
+class StopAtInterrupt {
+ public:
+  explicit StopAtInterrupt(std::atomic<bool>* stop) {
+    stop_at_interrupt = stop;
+    for (const int signal : {SIGINT, SIGTERM}) {
+      if (std::signal(signal, Interrupt) == SIG_IGN) {
+        std::signal(signal, SIG_IGN);
+      }
+    }
+  }
+  ~StopAtInterrupt() {
+    for (const int signal : {SIGINT, SIGTERM}) {
+      if (std::signal(signal, SIG_DFL) == SIG_IGN) {
+        std::signal(signal, SIG_IGN);
+      }
+    }
+  }
+  StopAtInterrupt(const StopAtInterrupt&) = delete;
+};
+
 class RefilterRun {
  public:
   RefilterRun(const RefilterCommandOptions& options, Console* console)
@@ -96,9 +137,16 @@ class RefilterRun {
     }
     if (!options_.keep_old.empty() && !options_.dry_run) MakeKeepOld();
     FindTables();
+    if (!options_.keep_old.empty() && !options_.dry_run) TryKeepOld();
+    const StopAtInterrupt handler(&stop_);
     console_->StartArray("files");
     ForEachTable([&](size_t, RefilterTable* table) {
-      if (table->reason.empty()) PlanRefilter(OptionsOf(*table), table);
+      if (!table->reason.empty()) return;
+      if (stop_) {
+        table->reason = "the run was stopped";
+      } else {
+        PlanRefilter(OptionsOf(*table), table);
+      }
     });
     SetShares();
     if (options_.filter.allocation == RocksDBAllocation::kLevels) Allocate();
@@ -141,6 +189,28 @@ class RefilterRun {
     }
   }
 
+  // Throws unless tables of each directory can be linked there.
+  void TryKeepOld() const {
+    std::set<fs::path> tried;
+    for (const RefilterTable& table : tables_) {
+      const fs::path path = table.path;
+      std::error_code error;
+      if (!fs::is_regular_file(path, error) ||
+          !tried.insert(path.parent_path()).second) {
+        continue;
+      }
+      const fs::path link = fs::path(options_.keep_old) / "deltabloom.try";
+      fs::remove(link, error);
+      fs::create_hard_link(path, link, error);
+      if (error) {
+        Check(options_.keep_old + ": tables of " + path.parent_path().string() +
+              " cannot be linked there: " + error.message() +
+              ". Name a directory of the same file system");
+      }
+      fs::remove(link, error);
+    }
+  }
+
   // Reads the policies that the tables of each column family get: that of
   // --filter, or those that the newest OPTIONS file names. Throws if all
   // filters would stay.
@@ -151,6 +221,7 @@ class RefilterRun {
     if (problem.empty() && file.name.empty()) {
       problem = options_.database + ": has no OPTIONS file";
     }
+    CheckVersion(file);
     others_ = options_;
     if (by_policy) {
       std::error_code unknown;
@@ -179,6 +250,16 @@ class RefilterRun {
           ": no column family was last opened with Deltabloom's policy, and "
           "others do not use its filters: roll the policy out first, or name "
           "the filters by --filter if that is still to come");
+  }
+
+  void CheckVersion(const OptionsFile& file) const {
+    if (options_.untested || !file.IsOfLaterRocksDB()) return;
+    Check(options_.database + ": was last opened by RocksDB " +
+          file.rocksdb_version +
+          ", and which keys and prefixes a filter must hold is known up to "
+          "11.9 only: take a Deltabloom that knows this version. With "
+          "--untested the filters are replaced nevertheless, and lookups lose "
+          "the keys and prefixes that this RocksDB alone puts into filters");
   }
 
   void ReadPolicy(const FamilyOptions& family) {
@@ -458,7 +539,9 @@ class RefilterRun {
                    outcomes["left"].dump() + " left as they are, " +
                    outcomes["failed"].dump() + " failed, " +
                    outcomes["gone"].dump() + " gone meanwhile" +
-                   (stop_ ? "; stopped, because no file can be written" : ""));
+                   (interrupted ? "; stopped by a signal"
+                    : stop_     ? "; stopped, because no file can be written"
+                                : ""));
   }
 
   void WarnOfFiltersNotUsed(const Totals& totals) {
@@ -513,6 +596,10 @@ RunFn AddRefilterOptions(CLI::App* app) {
                                                : ParseFilter(text, &ignored);
       });
   AddPathOption(app, &options->paths);
+  app->add_flag("--untested", options->untested,
+                "Also where a RocksDB later than 11.9 may have written the "
+                "tables: lookups lose what only that RocksDB puts into "
+                "filters. Run deltabloom verify of that version afterwards");
   app->add_flag("--dry-run", options->dry_run,
                 "Only report what would be done; the database may be open");
   app->add_option("--jobs", options->jobs,
@@ -578,10 +665,16 @@ Hard links, such as those of checkpoints, keep the old file. To undo it, move
 the files that --keep-old kept back over tables of the same name, while the
 database is closed.
 
+Databases that were last opened by a RocksDB later than 11.9 are refused: it may
+have changed which keys and prefixes a filter must hold. An interrupt (SIGINT or
+SIGTERM) ends the run after it removed the copies it was writing.
+
 These tables are left as they are, with the reason: without a filter; with
 filters per data block or under another name (compatibility=own); with prefixes
 of an extractor, or partitions in the order of a comparator, that is not known
-here; with a checksum of the file in the MANIFEST, which cannot be changed; of a
+here; with a checksum of the file in the MANIFEST, which cannot be changed; with a
+property of RocksDB that is not known here, or more keys in the filter than the
+rules known here put into it (see --untested); of a
 column family whose policy has another key_transform than --filter, or, without
 --filter, one that cannot be read here; symbolic links; and tables in which a
 filter of another size would change the length of its handle. Encrypted files,

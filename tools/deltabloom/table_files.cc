@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -245,6 +246,13 @@ void Summary::Show(const std::string& files, const std::string& sound,
       console->Line(std::string("  ") + text + ": " + path.get<std::string>());
     }
   }
+}
+
+bool IsYoung(const TableFile& file) {
+  constexpr std::chrono::seconds kYoung(10);
+  std::error_code error;
+  const fs::file_time_type written = fs::last_write_time(file.path, error);
+  return !error && fs::file_time_type::clock::now() - written < kYoung;
 }
 
 bool IsGone(const TableFile& file) {

@@ -108,6 +108,10 @@ class Summary {
   Json json_;
 };
 
+// Returns whether the file was written to in the last ten seconds, so that a
+// running database may still be writing it.
+bool IsYoung(const TableFile& file);
+
 // Returns whether a file that was listed in a directory no longer exists.
 bool IsGone(const TableFile& file);
 
