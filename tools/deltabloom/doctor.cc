@@ -327,10 +327,11 @@ class Doctor {
 
   // RocksDB 7.8 writes several collectors as a text that it cannot read.
   void Collectors(const FamilyOptions& family) {
-    if (!family.HasSeveralCollectors()) return;
+    bool is_read = true;
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
-    if (ReadsCollectors(family.collectors)) return;
+    is_read = ReadsCollectors(family.collectors);
 #endif
+    if (is_read || !family.HasSeveralCollectors()) return;
     Add(Severity::kProblem, "collectors_not_read",
         FamilyText(family.name) +
             ": the OPTIONS file has several table_properties_collectors, which "
