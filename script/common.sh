@@ -54,7 +54,7 @@ check_options() {
     value=0
     if [[ $1 == --*=* && $valued == *" $option "* ]]; then
       value=${1#*=}
-    elif [[ $valued == *" $1 "* && $# -gt 1 && ($2 != -* || $flags != *" $1 "*) ]]; then
+    elif [[ $valued == *" $1 "* && $# -gt 1 && $2 != -* ]]; then
       value=$2
       shift
     elif [[ $flags != *" $1 "* ]]; then

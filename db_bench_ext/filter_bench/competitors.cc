@@ -162,9 +162,11 @@ std::vector<CompetitorEntry> LevelDBCompetitors() {
     return LevelDBPolicy(
         leveldb::NewBloomFilterPolicy(static_cast<int>(bits_per_key)));
   };
-  return {
-      LevelDBEntry("leveldb-bloom", bloom, false),
-      LevelDBEntry("deltabloom-leveldb", NewLevelDBBloomFilterPolicy, true)};
+  const auto ours = [](double bits_per_key) {
+    return NewLevelDBBloomFilterPolicy(bits_per_key);
+  };
+  return {LevelDBEntry("leveldb-bloom", bloom, false),
+          LevelDBEntry("deltabloom-leveldb", ours, true)};
 }
 
 std::optional<double> SealedRate(const Slice& filter, uint64_t keys) {

@@ -64,10 +64,14 @@ void Declare(CLI::App* app, Options* options) {
   app->add_option("--key-kind", options->key_kind,
                   "random bytes; sequential: a prefix and a binary number; "
                   "decimal: a number in digits (default: random)")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, KeyKind>{{"random", KeyKind::kRandom},
-                                         {"sequential", KeyKind::kSequential},
-                                         {"decimal", KeyKind::kDecimal}}));
+      ->type_name("KIND")
+      // Its own description would print the values of the enum, as characters.
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, KeyKind>{
+                                      {"random", KeyKind::kRandom},
+                                      {"sequential", KeyKind::kSequential},
+                                      {"decimal", KeyKind::kDecimal}})
+              .description(""));
   AsList(app->add_option("--threads", options->threads,
                          "Threads that look up at the same time (default: 1)"))
       ->transform(Count(1, 256));

@@ -59,17 +59,20 @@ class LevelDBPolicy : public leveldb::FilterPolicy {
 }  // namespace
 
 std::unique_ptr<const leveldb::FilterPolicy> NewLevelDBBloomFilterPolicy(
-    double bits_per_key) {
+    double bits_per_key, std::string* error) {
   FilterOptions options;
   options.bits_per_key = bits_per_key;
   options.hash = Hash::kLevelDB;
-  return NewLevelDBFilterPolicy(options);
+  return NewLevelDBFilterPolicy(options, error);
 }
 
 std::unique_ptr<const leveldb::FilterPolicy> NewLevelDBFilterPolicy(
-    const FilterOptions& options) {
+    const FilterOptions& options, std::string* error) {
   const auto policy = NewFilterPolicy(options);
-  if (policy == nullptr) return nullptr;
+  if (policy == nullptr) {
+    if (error != nullptr) *error = options.Validate();
+    return nullptr;
+  }
   return std::make_unique<LevelDBPolicy>(options, policy->Name());
 }
 

@@ -267,23 +267,35 @@ constexpr size_t kVersionSize = 4;
 constexpr size_t kOldFooterSize = kHandlesSize + kMagicSize;
 constexpr size_t kNewFooterSize = 1 + kHandlesSize + kVersionSize + kMagicSize;
 
-const char* NameOfOtherMagic(uint64_t magic) {
-  const bool plain = magic == 0x8242229663bf9564 || magic == 0x4f3418eb7a8f13b8;
-  return plain                         ? ", RocksDB's plain table"
-         : magic == 0x926789d0c5f17873 ? ", RocksDB's cuckoo table"
-                                       : "";
+TableKind KindOf(uint64_t magic) {
+  switch (magic) {
+    case kLevelDBMagic:
+      return TableKind::kLevelDB;
+    case kBlockBasedMagic:
+      return TableKind::kBlockBased;
+    case 0x8242229663bf9564:
+    case 0x4f3418eb7a8f13b8:
+      return TableKind::kPlain;
+    case 0x926789d0c5f17873:
+      return TableKind::kCuckoo;
+    default:
+      return TableKind::kUnknown;
+  }
 }
 
 // The kind and the size of the footer, from the bytes at its end.
 size_t DecodeMagic(std::string_view tail, SstFile* file) {
   const char* end = tail.data() + tail.size();
   const uint64_t magic = LoadFixed64(end - kMagicSize);
-  if (magic == kLevelDBMagic) return kOldFooterSize;
-  Expect(magic == kBlockBasedMagic,
+  file->kind = KindOf(magic);
+  if (file->kind == TableKind::kLevelDB) return kOldFooterSize;
+  Expect(file->kind == TableKind::kBlockBased,
          "the magic number of a LevelDB table or of a RocksDB block-based "
          "table, found 0x",
          std::hex, std::setw(16), std::setfill('0'), magic,
-         NameOfOtherMagic(magic));
+         file->kind == TableKind::kPlain    ? ", RocksDB's plain table"
+         : file->kind == TableKind::kCuckoo ? ", RocksDB's cuckoo table"
+                                            : "");
   file->format_version = LoadFixed32(end - kMagicSize - kVersionSize);
   Expect(
       file->format_version >= 1 && file->format_version <= kLastFormatVersion,
@@ -673,6 +685,17 @@ std::string SstProperties::Parse(std::string block) {
       ForEachEntry(block, true, [](auto...) { return std::string(); });
   block_ = error.empty() ? std::move(block) : std::string();
   return error;
+}
+
+std::vector<std::string> SstProperties::Names() const {
+  std::vector<std::string> names;
+  ForEachEntry(block_, true, [&](std::string_view key, bool, Cursor* value) {
+    std::string_view ignored;
+    value->Bytes(value->Left(), &ignored);
+    names.emplace_back(key);
+    return std::string();
+  });
+  return names;
 }
 
 bool SstProperties::Text(std::string_view name, std::string_view* value) const {

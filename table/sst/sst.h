@@ -102,6 +102,8 @@ class SstProperties {
 
   bool empty() const { return block_.empty(); }
 
+  std::vector<std::string> Names() const;
+
   // False when there is no property of that name; Number also when its value is
   // not a varint64 and nothing else. *value lives as long as this.
   bool Text(std::string_view name, std::string_view* value) const;
@@ -131,7 +133,18 @@ struct SstFilter {
   uint64_t bytes = 0;       // filter block, filter, or all partitions
 };
 
+// What a file is by its magic number, its last bytes.
+enum class TableKind : uint8_t {
+  kUnknown,
+  kLevelDB,     // also of old RocksDB
+  kBlockBased,  // RocksDB's
+  kPlain,       // RocksDB's PlainTable
+  kCuckoo,      // RocksDB's CuckooTable
+};
+
 struct SstFile {
+  // Known even if nothing else of the file can be read.
+  TableKind kind = TableKind::kUnknown;
   uint32_t format_version = 0;  // 0: LevelDB's footer, also of old RocksDB
   ChecksumType checksum = ChecksumType::kCrc32c;
   uint32_t checksum_base = 0;  // of ChecksumContext; from format_version 6 on

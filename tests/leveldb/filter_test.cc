@@ -66,6 +66,19 @@ TEST(LevelDBPolicy, BitsPerKeyOutOfRange) {
   EXPECT_EQ(NewLevelDBBloomFilterPolicy(-1e-9), nullptr);
   EXPECT_EQ(NewLevelDBBloomFilterPolicy(1000.001), nullptr);
   EXPECT_EQ(NewLevelDBBloomFilterPolicy(std::nan("")), nullptr);
+  // LevelDB would run without a filter and say nothing. The text says that it
+  // is a number per key: of all keys it is easily thought to be.
+  std::string error;
+  EXPECT_EQ(NewLevelDBBloomFilterPolicy(1 << 30, &error), nullptr);
+  EXPECT_EQ(
+      error,
+      "bits_per_key = 1073741824 is out of range: use 0 to 1000, 10 gives "
+      "about 1 % false positives");
+  FilterOptions options;
+  options.layout = Layout::kCompact;
+  options.hash = Hash::kLevelDB;
+  EXPECT_EQ(NewLevelDBFilterPolicy(options, &error), nullptr);
+  EXPECT_EQ(error, options.Validate());
   EXPECT_NE(NewLevelDBBloomFilterPolicy(0), nullptr);
   EXPECT_NE(NewLevelDBBloomFilterPolicy(1000), nullptr);
 }

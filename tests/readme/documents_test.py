@@ -95,6 +95,23 @@ class Readme(unittest.TestCase):
             with self.subTest(names[0]):
                 self.assertEqual(compile_error(program), "", program)
 
+    @unittest.skipUnless(LIBRARY, "a build without the shared library")
+    def test_programs_of_the_readme_run(self):
+        text = (pathlib.Path(SOURCE) / "README.md").read_text()
+        programs = [block for block in blocks(text, "cpp") if "int main(" in block]
+        self.assertGreaterEqual(len(programs), 1)
+        library = pathlib.Path(LIBRARY).parent
+        for program in programs:
+            with self.subTest(program), tempfile.TemporaryDirectory() as folder:
+                pathlib.Path(folder, "your_program.cc").write_text(program)
+                done = run(
+                    f"{CXX} -std=c++17 -I'{SOURCE}/include' -I'{ROCKSDB}' your_program.cc"
+                    f" -o your_program -L'{library}' -Wl,-rpath,'{library}'"
+                    " -ldeltabloom_rocksdb -lrocksdb && ./your_program",
+                    folder,
+                )
+                self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_the_options_file_makes_the_difference_it_promises(self):
         (options,), (commands,) = blocks(README, "ini"), blocks(README, "sh")
         # The test uses fewer keys; all else is as it stands in the document.

@@ -73,6 +73,10 @@ const std::vector<Good> kGoodTexts = {
     {"id=deltabloom:0;upper_bits_per_key=0.4",
      "bits_per_key=0;upper_bits_per_key=0.4"},
     {"id=deltabloom;max_filter_bytes=1", "max_filter_bytes=1"},
+    // Letters mean what they mean in RocksDB's options.
+    {"id=deltabloom;max_filter_bytes=1.5K", "max_filter_bytes=1536"},
+    {"id=deltabloom;max_build_bytes=16M", "max_build_bytes=16777216"},
+    {"id=deltabloom;max_build_bytes=16MB", "max_build_bytes=16000000"},
     {"id=deltabloom;max_filter_bytes=18446744073709551615", ""},
     {"id=deltabloom;max_filter_bytes=unlimited", ""},
     {"id=deltabloom;seeded=1", "seeded=on"},
@@ -129,12 +133,14 @@ const std::vector<BadValues> kBadValues = {
     // LevelDB's hash is for LevelDB.
     {"layout", {"", "cuckoo", "Classic", "classic-leveldb"}, "classic, local"},
     {"compatibility", {"both"}, "builtin or own"},
-    {"max_build_bytes", {"-1", "1M"}, "a number of bytes, or 0 for no limit"},
+    {"max_build_bytes",
+     {"-1", "1MM", "M", "1e30T", "0.5"},
+     "an amount as in 16M, 16MiB or 16777216, or 0 for no limit"},
     {"payload_check", {"maybe"}, "on or off"},
     {"seeded", {"yes"}, "on or off"},
     {"max_filter_bytes",
-     {"0", "-1", "1M", "", "nan", "1.5", "none", "18446744073709551616"},
-     "a number of bytes above 0, or unlimited"},
+     {"0", "-1", "0K", "", "nan", "0.5", "none", "18446744073709551616"},
+     "an amount above 0 as in 1M, 1MiB or 1048576, or unlimited"},
     {"statistics", {"maybe", "", "On", "2", "no"}, "on or off"},
     {"statistics_log_seconds",
      {"nan", "-1", "1.5", "10s", "", "4294967296"},
@@ -275,7 +281,7 @@ TEST(OptionsTest, BadOptionsInCode) {
       add("upper_bits_per_key=8 is less than bits_per_key=9: set both at once");
   bad->bits_per_key = 9;
   bad->upper_bits_per_key = 8;
-  add("max_filter_bytes '0' is not valid: use a number of bytes")
+  add("max_filter_bytes '0' is not valid: use an amount above 0")
       ->max_filter_bytes = 0;
   add("layout '200' is not valid")->layout = static_cast<Layout>(200);
   for (const auto& [answer, options] : cases) {

@@ -162,7 +162,7 @@ TEST_F(SetOptionsTest, FieldsInBraces) {
 TEST_F(SetOptionsTest, BadFieldsInBracesAreRefused) {
   for (const char* bad : {"{bits_per_key=nan;}", "{layout=cuckoo;}",
                           "{bits_per_key=12;layout=cuckoo}", "{bits=10}",
-                          "{id=deltabloom;max_build_bytes=1M;}"}) {
+                          "{id=deltabloom;max_build_bytes=1X;}"}) {
     EXPECT_FALSE(db_.SetPolicy(bad).ok()) << bad;
     ASSERT_NE(InUse(), nullptr);
     EXPECT_STREQ(InUse()->CompatibilityName(), "deltabloom.SealedFilter");

@@ -27,7 +27,13 @@ CACHED = "cache_index_and_filter_blocks=true"
 SMALL_CACHE = {"num": 50000, "flags": ["--cache_size=16384"]}
 # All of a filter in one partition.
 ONE_PARTITION = {"table": PARTITIONED["table"].replace("=512", "=1000000")}
-ONLY_PREFIXES = {"family": PREFIX, "table": "whole_key_filtering=false"}
+# Keys of db_bench begin with their number, in eight bytes: 2000 keys have one
+# prefix of four bytes, 125 of seven in sixteen times as many.
+ONLY_PREFIXES = {"family": PREFIX.replace("4", "8"), "table": "whole_key_filtering=false"}
+TWO_COLLECTORS = (
+    "table_properties_collectors={id=CompactOnDeletionCollector;window_size=9;deletion_trigger=5}:"
+    "{id=deltabloom.range}"
+)
 
 
 class Situations(DatabaseTest):
@@ -80,6 +86,11 @@ class Situations(DatabaseTest):
     def changed(self, database, name, change):
         (file,) = database.glob(name)
         file.write_bytes(change(file.read_bytes()))
+        return database
+
+    def encrypted(self, database):
+        for file in database.iterdir():
+            file.write_bytes(bytes(byte ^ 0xAA for byte in file.read_bytes()))
         return database
 
     def removed(self, database, name):
@@ -251,7 +262,7 @@ class Situations(DatabaseTest):
         (
             "filters of the prefixes of another extractor",
             lambda t: t.edited(
-                t.database(**ONLY_PREFIXES), "rocksdb.FixedPrefix.4", "rocksdb.FixedPrefix.5"
+                t.database(**ONLY_PREFIXES), "rocksdb.FixedPrefix.8", "rocksdb.FixedPrefix.5"
             ),
             1,
             "filters_not_queried",
@@ -293,6 +304,51 @@ class Situations(DatabaseTest):
             1,
             "policy_cannot_work",
             "no_such",
+        ),
+        (
+            "only prefixes, of which there is one",
+            lambda t: t.database(family=PREFIX, table="whole_key_filtering=false"),
+            1,
+            "filters_of_few_prefixes",
+            "a filter rejects no key with a prefix that it holds: a lookup of an absent key reads "
+            "0.99",
+        ),
+        (
+            "only prefixes, of which there is one, in partitions",
+            lambda t: t.database(
+                family=PREFIX, table="whole_key_filtering=false\n  " + PARTITIONED["table"]
+            ),
+            1,
+            "filters_of_few_prefixes",
+            "hold prefixes only, at most ten each",
+        ),
+        (
+            "RocksDB's filters of one prefix",
+            lambda t: t.database(BLOOM, family=PREFIX, table="whole_key_filtering=false"),
+            1,
+            "filters_of_few_prefixes",
+            "keys begin alike",
+        ),
+        (
+            "filters under no policy at all",
+            lambda t: t.then("nullptr", t.database()),
+            1,
+            "filters_not_queried",
+            "not used under filter_policy=nullptr: a lookup of an absent key reads 1.0000 data",
+        ),
+        (
+            "two collectors",
+            lambda t: t.database(family=TWO_COLLECTORS),
+            1,
+            "collectors_not_read",
+            "its tables have no range filters",
+        ),
+        (
+            "encrypted",
+            lambda t: t.encrypted(t.database()),
+            2,
+            "unknown_files",
+            "encrypted, or not RocksDB's",
         ),
         (
             "a policy that is not registered",
@@ -365,7 +421,8 @@ class Situations(DatabaseTest):
         (
             "only prefixes, in partitions",
             lambda t: t.database(
-                family=PREFIX, table="whole_key_filtering=false\n  " + PARTITIONED["table"]
+                family=ONLY_PREFIXES["family"],
+                table="whole_key_filtering=false\n  " + PARTITIONED["table"],
             ),
             [],
         ),
@@ -382,8 +439,64 @@ class Situations(DatabaseTest):
         ("refilter", lambda t: t.refiltered(OURS), []),
         ("refilter of partitions", lambda t: t.refiltered(OURS, **PARTITIONED), []),
         (
-            "other bits per key than the filters have",
+            "more bits per key than the filters have",
             lambda t: t.then("deltabloom:20", t.database()),
+            ["fewer_bits_than_policy"],
+        ),
+        (
+            "more bits per key than the filters of refilter have",
+            lambda t: t.then("deltabloom:12", t.refiltered(OURS)),
+            ["fewer_bits_than_policy"],
+        ),
+        (
+            "fewer bits per key than the filters have",
+            lambda t: t.then("deltabloom:8", t.database()),
+            [],
+        ),
+        (
+            "fewer bits than the policy has, because of its limit",
+            lambda t: t.database("{id=deltabloom;bits_per_key=20;max_filter_bytes=2500;}"),
+            [],
+        ),
+        (
+            "none in the last level, and a level 0 above it",
+            lambda t: t.more(
+                t.ldb(
+                    t.database(
+                        family="optimize_filters_for_hits=1", benchmarks="fillseq,flush,compact"
+                    ),
+                    "compact",
+                    preload=PLUGIN,
+                ),
+                OURS,
+                family="optimize_filters_for_hits=1",
+            ),
+            ["no_filter_by_choice"],
+        ),
+        (
+            "filters in the last level that are not asked",
+            lambda t: t.edited(
+                t.ldb(t.database(), "compact", preload=PLUGIN),
+                "optimize_filters_for_hits=false",
+                "optimize_filters_for_hits=true",
+            ),
+            ["filters_not_asked"],
+        ),
+        (
+            "a comparator that is not known here",
+            lambda t: t.edited(t.database(), " comparator=.*", " comparator=case.Insensitive"),
+            ["comparator_not_known"],
+        ),
+        (
+            "such a comparator with its key transform",
+            lambda t: t.edited(
+                t.database(LOWERCASE), " comparator=.*", " comparator=case.Insensitive"
+            ),
+            [],
+        ),
+        (
+            "one collector",
+            lambda t: t.database(family="table_properties_collectors={{id=deltabloom.range}}"),
             [],
         ),
         (

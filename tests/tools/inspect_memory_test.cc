@@ -2,6 +2,7 @@
 // it from reading the others.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <ios>
@@ -32,6 +33,9 @@ TEST_F(InspectMemory, BlocksLargerThanMemory) {
     Write(File(name), "");
     std::filesystem::resize_file(File(name), kSize);
     std::ofstream(File(name), std::ios::binary | std::ios::app) << end;
+    // A young file could still be written, and would be read again.
+    const auto now = std::filesystem::file_time_type::clock::now();
+    std::filesystem::last_write_time(File(name), now - std::chrono::minutes(1));
   };
   // A metaindex of 8 GiB, and a filter of 8 GiB in front of a good metaindex.
   std::string footer = Handle({0, kSize - 5}) + Handle({0, 0});

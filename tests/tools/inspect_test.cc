@@ -201,7 +201,7 @@ TEST_F(Inspect, UnreadableFilesAreNamedOthersAreStillListed) {
       result.out,
       {good + ": LevelDB table",
        "\n4 files: 1 with sound filters, 0 without a filter, 0 not sound, 3 "
-       "unreadable, 0 gone meanwhile\n  unreadable: " +
+       "unreadable, 0 being written, 0 gone meanwhile\n  unreadable: " +
            File("missing") + "\n  unreadable: " + text});
 
   const auto json = RunJson(files, 2);
@@ -230,14 +230,16 @@ TEST_F(Inspect, Directories) {
   EXPECT_EQ(result.out.rfind(database + "/a.ldb: ", 0), 0u) << result.out;
   ExpectHas(result.out, "checksums CRC32c, no filter\n");
   ExpectHas(result.out, "\n" + full + ": RocksDB table");
-  ExpectHas(result.out,
-            "\n2 files: 1 with sound filters, 1 without a filter, 0 not sound, "
-            "0 unreadable, 0 gone meanwhile\n  without a filter: " +
-                database + "/a.ldb\nall filters: ");
+  ExpectHas(
+      result.out,
+      "\n2 files: 1 with sound filters, 1 without a filter, 0 not sound, "
+      "0 unreadable, 0 being written, 0 gone meanwhile\n  without a filter: " +
+          database + "/a.ldb\nall filters: ");
   const auto json = RunJson(database, 0);
   EXPECT_EQ(json.at("filter_bytes"), json["files"][1]["filters"][0]["bytes"]);
   EXPECT_EQ(json.at("summary").dump(),
-            "{\"gone\":0,\"not_sound\":[],\"sound\":1,\"unreadable\":[],"
+            "{\"being_written\":[],\"gone\":0,\"not_sound\":[],\"sound\":1,"
+            "\"unreadable\":[],"
             "\"without_filter\":[\"" +
                 database + "/a.ldb\"]}");
 

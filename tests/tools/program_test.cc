@@ -312,6 +312,9 @@ TEST(Program, WrongCommandLines) {
       {{}, "deltabloom: expected a command, found none; see deltabloom --help"},
       {{""}, "deltabloom: expected a command, found none"},
       {{"ech"}, "deltabloom: expected a command, found ech; see"},
+      {{"--verison"},
+       "deltabloom: The following argument was not expected: --verison; see "
+       "deltabloom --help"},
       {{"a\x1b"}, "deltabloom: expected a command, found a\\x1b; see"},
       {{"--word"}, "deltabloom: "},
       {{"--json", "echo"}, "deltabloom: "},

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <rocksdb/comparator.h>
 #include <rocksdb/file_checksum.h>
+#include <rocksdb/filter_policy.h>
 #include <rocksdb/merge_operator.h>
+#include <rocksdb/table_properties.h>
 #include <rocksdb/utilities/backup_engine.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "table/sst/sst.h"
 #include "tests/folder.h"
 #include "tests/random.h"
@@ -690,6 +693,162 @@ TEST_F(Refilter, LeavesAsItIs) {
   EXPECT_EQ(Run("--keep-old '' " + path_).status, 2);
   ExpectHas(Run("--filter '' " + path_).err, "expected a policy, found none");
   ExpectHas(Run("--dryrun missing").err, "was not expected: --dryrun;");
+}
+
+// A policy whose builders get more keys than the rules of today give them, as
+// those of a later RocksDB could.
+class MoreKeysBuilder : public rocksdb::FilterBitsBuilder {
+ public:
+  explicit MoreKeysBuilder(std::unique_ptr<FilterBitsBuilder> base)
+      : base_(std::move(base)) {}
+
+  void AddKey(const rocksdb::Slice& key) override {
+    base_->AddKey(key);
+    if (++added_ % 100 == 0) base_->AddKey(key.ToString() + "of a later rule");
+  }
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+  void AddKeyAndAlt(const rocksdb::Slice& key,
+                    const rocksdb::Slice& alt) override {
+    AddKey(alt);
+    AddKey(key);
+  }
+#endif
+  size_t EstimateEntriesAdded() override {
+    return base_->EstimateEntriesAdded();
+  }
+  rocksdb::Slice Finish(std::unique_ptr<const char[]>* owner) override {
+    return base_->Finish(owner);
+  }
+  rocksdb::Slice Finish(std::unique_ptr<const char[]>* owner,
+                        rocksdb::Status* status) override {
+    return base_->Finish(owner, status);
+  }
+  rocksdb::Status MaybePostVerify(const rocksdb::Slice& filter) override {
+    return base_->MaybePostVerify(filter);
+  }
+  size_t ApproximateNumEntries(size_t bytes) override {
+    return base_->ApproximateNumEntries(bytes);
+  }
+  size_t CalculateSpace(size_t entries) override {
+    return base_->CalculateSpace(entries);
+  }
+  double EstimatedFpRate(size_t entries, size_t bytes) override {
+    return base_->EstimatedFpRate(entries, bytes);
+  }
+
+ private:
+  const std::unique_ptr<FilterBitsBuilder> base_;
+  uint64_t added_ = 0;
+};
+
+class MoreKeysPolicy : public rocksdb::FilterPolicy {
+ public:
+  const char* Name() const override { return "later"; }
+  const char* CompatibilityName() const override {
+    return base_->CompatibilityName();
+  }
+  rocksdb::FilterBitsBuilder* GetBuilderWithContext(
+      const rocksdb::FilterBuildingContext& context) const override {
+    return new MoreKeysBuilder(std::unique_ptr<rocksdb::FilterBitsBuilder>(
+        base_->GetBuilderWithContext(context)));
+  }
+  rocksdb::FilterBitsReader* GetFilterBitsReader(
+      const rocksdb::Slice& contents) const override {
+    return base_->GetFilterBitsReader(contents);
+  }
+
+ private:
+  const std::unique_ptr<const rocksdb::FilterPolicy> base_{
+      rocksdb::NewBloomFilterPolicy(10)};
+};
+
+// Adds a property that a later RocksDB could write.
+class LaterProperty : public rocksdb::TablePropertiesCollector {
+ public:
+  const char* Name() const override { return "later"; }
+  rocksdb::Status Finish(
+      rocksdb::UserCollectedProperties* properties) override {
+    properties->insert({"rocksdb.filter.rule", "2"});
+    return rocksdb::Status::OK();
+  }
+  rocksdb::UserCollectedProperties GetReadableProperties() const override {
+    return {};
+  }
+};
+
+class LaterPropertyFactory : public rocksdb::TablePropertiesCollectorFactory {
+ public:
+  rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(
+      rocksdb::TablePropertiesCollectorFactory::Context) override {
+    return new LaterProperty();
+  }
+  const char* Name() const override { return "later"; }
+};
+
+// Which keys and prefixes a filter must hold is RocksDB's rule, which a later
+// one may change: what shows that it wrote a table keeps the filter, or lookups
+// would lose what the rules known here leave out.
+TEST_F(Refilter, TablesOfALaterRocksDB) {
+  const struct {
+    Change change;
+    const char* reason;
+  } cases[] = {
+      {[](auto*, auto* table) {
+         table->filter_policy = std::make_shared<MoreKeysPolicy>();
+       },
+       " keys and prefixes in its filter, and by the rules known here it has "},
+      {[](auto* options, auto* table) {
+         Partitioned(options, table);
+         table->filter_policy = std::make_shared<MoreKeysPolicy>();
+       },
+       " keys and prefixes in its filter, and by the rules known here it has "},
+      {[](auto* options, auto*) {
+         options->table_properties_collector_factories.push_back(
+             std::make_shared<LaterPropertyFactory>());
+       },
+       "it has the property rocksdb.filter.rule, which no RocksDB up to"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(&c - cases);
+    Load(MakeOptions("bloomfilter:10", c.change));
+    const auto before = Tables();
+    const json document = Do(kFit);
+    EXPECT_EQ(document.at("summary").at("left"), 3) << document;
+    EXPECT_TRUE(Tables() == before);
+    ExpectHas(document.at("files").at(0).at("reason"), c.reason);
+    EXPECT_EQ(Summary(kFit + std::string("--untested")).at("replaced"), 3);
+  }
+}
+
+TEST_F(Refilter, DatabasesOfALaterRocksDB) {
+  Load(MakeOptions("bloomfilter:10"));
+  const auto before = Tables();
+  const auto set_version = [this](const std::string& version) {
+    for (const auto& entry : fs::directory_iterator(path_)) {
+      if (entry.path().filename().string().rfind("OPTIONS", 0) != 0) continue;
+      std::string text = test::ReadFile(entry.path());
+      const size_t at = text.find("rocksdb_version=") + 16;
+      Write(entry.path(), text.replace(at, text.find('\n', at) - at, version));
+    }
+  };
+  for (const char* version : {"11.10.0", "12.0.1", "100.1"}) {
+    set_version(version);
+    for (const char* flag : {"", "--dry-run "}) {
+      const test::Result refused = Run(flag + std::string(kFit) + path_);
+      EXPECT_EQ(refused.status, 1);
+      ExpectHas(refused.err, std::string("was last opened by RocksDB ") +
+                                 version + ", and which keys and prefixes");
+      ExpectHas(refused.err, "lookups lose the keys and prefixes");
+      EXPECT_EQ(refused.out, "");
+    }
+  }
+  EXPECT_TRUE(Tables() == before);
+  EXPECT_EQ(Summary(kFit + std::string("--dry-run --untested")).at("planned"),
+            3);
+  for (const char* version : {"7.0.3", "11.9.9", "6.29.5"}) {
+    set_version(version);
+    EXPECT_EQ(Summary(kFit + std::string("--dry-run")).at("planned"), 3);
+  }
 }
 
 // Filters that nothing will use are made only where --filter asks for them.

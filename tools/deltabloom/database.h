@@ -27,6 +27,8 @@ struct DatabaseTable {
   uint64_t entries = 0;
   uint64_t written = 0;      // in seconds since 1970; 0: not known
   uint64_t filter_keys = 0;  // keys and prefixes; without a filter, entries
+  bool counts_filter_keys = false;  // false: filter_keys are entries
+  bool only_prefixes = false;       // its filter holds no whole keys
   uint64_t filter_bytes = 0;
   uint64_t filter_partitions = 0;  // 0: a full filter, or none
   uint64_t index_bytes = 0;
@@ -36,7 +38,10 @@ struct DatabaseTable {
   // The name of the filter in the table; empty without a filter.
   std::string compatibility_name;
   FilterUse use;
+  // optimize_filters_for_hits: it needs no filter, and none is asked.
+  bool needs_no_filter = false;
   bool is_leveldb = false;
+  bool has_checksum = false;  // in the MANIFEST
 };
 
 struct Database {
@@ -46,6 +51,12 @@ struct Database {
   // Verdicts by column family, for families that name a policy.
   std::map<std::string, PolicyVerdict> verdicts;
   std::vector<DatabaseTable> tables;
+  bool is_none = false;  // it has neither a file CURRENT nor an OPTIONS file
+  bool is_leveldb = false;
+  uint64_t not_block_based = 0;  // tables of PlainTable and CuckooTable
+  // Files without a known magic number, if no file has one and the MANIFEST or
+  // the options do not say that they are block-based tables.
+  uint64_t unknown_files = 0;
   uint64_t gone = 0;                  // tables that vanished meanwhile
   uint64_t unused = 0;                // tables that are not in the MANIFEST
   uint64_t elsewhere = 0;             // tables in other directories, or lost
@@ -55,7 +66,8 @@ struct Database {
 
 // Reads the newest OPTIONS file, the MANIFEST, and some kilobytes of each
 // table: its properties and the end of its filter. Nothing is written, and the
-// database may be open.
-Database ReadDatabase(const std::string& path, Console* console);
+// database may be open. Other tables are in the directories `paths`.
+Database ReadDatabase(const std::string& path,
+                      const std::vector<std::string>& paths, Console* console);
 
 }  // namespace deltabloom::tools

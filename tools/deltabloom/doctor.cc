@@ -1,6 +1,7 @@
 // deltabloom doctor: whether databases run with filters, and what to do if not.
 #include "tools/deltabloom/doctor.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include "tools/deltabloom/filter_loads.h"
 #include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/reads.h"
+#include "tools/deltabloom/table_files.h"
 #include "tools/program/console.h"
 #include "tools/program/program.h"
 #include "util/cpu.h"
@@ -62,11 +64,16 @@ struct GroupKey {
   std::optional<bool> used;
   // True if it is expected to match most keys that it does not hold.
   bool weak = false;
+  bool few_prefixes = false;     // it holds a few, and nothing else
+  bool few_bits = false;         // fewer than the policy has
+  bool needs_no_filter = false;  // or none is asked
 
+  auto Members() const {
+    return std::tie(family, level, filter, compatibility_name, used, weak,
+                    few_prefixes, few_bits, needs_no_filter);
+  }
   bool operator<(const GroupKey& other) const {
-    return std::tie(family, level, filter, compatibility_name, used, weak) <
-           std::tie(other.family, other.level, other.filter,
-                    other.compatibility_name, other.used, other.weak);
+    return Members() < other.Members();
   }
 };
 
@@ -79,6 +86,44 @@ struct DatabaseReport : Database {
 // A filter that matches more than this share of the keys that it does not hold
 // saves less than half of the reads.
 constexpr double kMostKeys = 0.5;
+
+// The share of the absent keys between the table's keys that its filter
+// matches. One that holds prefixes only rejects a key between two of different
+// prefixes, if at all.
+std::optional<double> RateOf(const DatabaseTable& table) {
+  const std::optional<double> rate = table.use.RateInUse();
+  if (!table.only_prefixes || !table.counts_filter_keys || !rate.has_value()) {
+    return rate;
+  }
+  const double different =
+      std::min(1.0, static_cast<double>(table.filter_keys) /
+                        static_cast<double>(table.entries));
+  return 1 - different * (1 - *rate);
+}
+
+// Returns whether the keys begin with so few prefixes that a filter of these
+// rejects next to nothing. Each partition counts its own.
+bool HasFewPrefixes(const DatabaseTable& table) {
+  constexpr uint64_t kFew = 10;
+  return table.only_prefixes && table.counts_filter_keys &&
+         table.use.used != false && RateOf(table).value_or(0) > kMostKeys &&
+         table.filter_keys <=
+             kFew * std::max<uint64_t>(table.filter_partitions, 1);
+}
+
+// Returns whether the filter has fewer bits per key than the policy gives now.
+// Sizes are multiples of a cache line, and of filters of RocksDB's kinds bits
+// mean something else.
+bool HasFewBits(const DatabaseTable& table, double bits_per_key) {
+  constexpr double kCacheLine = 64;
+  constexpr double kTolerance = 0.95;
+  const double wanted =
+      bits_per_key * static_cast<double>(table.filter_keys) / 8;
+  return table.counts_filter_keys && table.use.used == true &&
+         table.use.kind.compare(0, 11, "Deltabloom ") == 0 &&
+         static_cast<double>(table.filter_bytes) + kCacheLine <
+             kTolerance * wanted;
+}
 
 DatabaseReport ReportOf(Database database) {
   DatabaseReport report{std::move(database), {}, {}, {}};
@@ -93,11 +138,15 @@ DatabaseReport ReportOf(Database database) {
     key.compatibility_name = table.compatibility_name;
     key.used = table.use.used;
     key.weak = table.use.rate.value_or(0) > kMostKeys;
+    key.few_prefixes = HasFewPrefixes(table);
+    key.needs_no_filter = table.needs_no_filter;
+    const auto verdict = report.verdicts.find(table.family);
+    key.few_bits = verdict != report.verdicts.end() &&
+                   HasFewBits(table, verdict->second.bits_per_key);
     report.groups[key].Add({1, table.bytes, table.entries, table.filter_bytes,
                             table.written, table.written});
     if (table.level >= 0) {
-      report.reads[table.family].Add(table.use.RateInUse(),
-                                     table.share_of_lookups);
+      report.reads[table.family].Add(RateOf(table), table.share_of_lookups);
     }
   }
   return report;
@@ -121,12 +170,12 @@ struct Finding {
 
 constexpr char kToDoWithoutPolicy[] =
     "find the program. Programs that do not know the policy do this: ldb "
-    "--try_load_options put or compact without the plugin under LD_PRELOAD, or "
-    "programs with RocksDB linked into them. Then open the database in a "
-    "program that sets the policy; or, while no program has it open, write "
-    "filter_policy=deltabloom:10 into the newest OPTIONS file, in its "
-    "[TableOptions/BlockBasedTable]. filter_policy=deltabloom:0 says that no "
-    "filters are wanted";
+    "--try_load_options put or compact without deltabloom run, which preloads "
+    "the plugin, or programs with RocksDB linked into them. Then open the "
+    "database in a program that sets the policy; or, while no program has it "
+    "open, write filter_policy=deltabloom:10 into the newest OPTIONS file, in "
+    "its [TableOptions/BlockBasedTable]. filter_policy=deltabloom:0 says that "
+    "no filters are wanted";
 
 // "2026-11-21 22:07:27 UTC"; "an unknown time" for 0.
 std::string TimeText(uint64_t seconds) {
@@ -186,28 +235,52 @@ class Doctor {
 
   void Database(const DatabaseReport& database) {
     database_ = &database;
-    for (const std::string& problem : database.problems) {
-      Add(Severity::kUnknown, "unreadable", problem,
-          "check that this is the database's directory and that this user may "
-          "read it; restore a damaged file from a backup");
+    if (database.is_none && database.tables.empty()) {
+      NoDatabase();
+      return;
     }
+    Unreadable();
     if (database.listed && database.options.name.empty()) {
       Add(Severity::kUnknown, "no_options_file",
           database.path +
-              ": has no OPTIONS file, so the policy it was last opened with "
-              "is not known",
-          "pass the directory that has the file CURRENT, and copy the OPTIONS "
-          "file with it; LevelDB has none: use inspect and verify there");
+              (database.is_leveldb
+                   ? ": a database of LevelDB, which stores no options: "
+                     "whether programs use the filters is not known"
+                   : ": has no OPTIONS file, so the policy it was last opened "
+                     "with is not known"),
+          database.is_leveldb
+              ? "a program of LevelDB uses those filters whose name, as "
+                "deltabloom inspect shows it, is that of its filter_policy"
+              : "pass the directory that has the file CURRENT, and copy the "
+                "OPTIONS file with it");
+    }
+    if (database.options.IsOfLaterRocksDB()) {
+      Add(Severity::kNote, "later_rocksdb",
+          database.path + ": was last opened by RocksDB " +
+              database.options.rocksdb_version +
+              ", which is later than those that this Deltabloom knows, up to "
+              "11.9",
+          "what is said here may be wrong: take a Deltabloom for it");
     }
     for (const FamilyOptions& family : database.options.families) {
       Family(family);
+      Collectors(family);
+    }
+    const bool is_known = std::any_of(
+        database.options.families.begin(), database.options.families.end(),
+        [](const FamilyOptions& family) { return !family.BlockBased(); });
+    if (database.not_block_based > 0 && !is_known) {
+      Add(Severity::kNote, "not_block_based",
+          database.path + ": " +
+              Count(database.not_block_based, "table is", "tables are") +
+              " of PlainTable or CuckooTable, which have no such filters");
     }
     if (database.elsewhere > 0) {
       Add(Severity::kUnknown, "tables_elsewhere",
           database.path + ": " + Count(database.elsewhere, "table", "tables") +
               " not in this directory",
-          "if they are in other directories (db_paths, cf_paths), deltabloom "
-          "inspect lists their filters; otherwise they are lost");
+          "if they are in other directories (db_paths, cf_paths), name these "
+          "by --path; otherwise they are lost");
     }
     Groups();
     for (const auto& [name, cache] : database.caches) Loads(name, cache);
@@ -217,6 +290,54 @@ class Doctor {
   void Add(Severity severity, const char* code, std::string what,
            std::string to_do = {}) {
     findings_.push_back({severity, code, std::move(what), std::move(to_do)});
+  }
+
+  void NoDatabase() {
+    Add(Severity::kUnknown, "no_database",
+        database_->path + ": no database: it has no file CURRENT" +
+            (database_->unknown_files > 0
+                 ? ", and no file (*.sst, *.ldb) that is a table of RocksDB or "
+                   "LevelDB"
+                 : ", no OPTIONS file and no table"),
+        "name the directory that has the file CURRENT");
+  }
+
+  void Unreadable() {
+    const bool foreign = database_->unknown_files > 0;
+    if (foreign) {
+      Add(Severity::kUnknown, "unknown_files",
+          database_->path + ": none of " +
+              Count(database_->unknown_files, "file", "files") +
+              " (*.sst, *.ldb) ends like a table of RocksDB or LevelDB: "
+              "encrypted, or not RocksDB's",
+          "files that a program encrypts can be examined by that program only, "
+          "by the tickers rocksdb.bloom.filter.* and the property "
+          "rocksdb.aggregated-table-properties");
+    }
+    for (const std::string& problem : database_->problems) {
+      Add(Severity::kUnknown, "unreadable", problem,
+          foreign ? "see the files that are encrypted, or not RocksDB's"
+                  : "check that this is the database's directory and that "
+                    "this user may read it; restore a damaged file from a "
+                    "backup");
+    }
+  }
+
+  // RocksDB 7.8 writes several collectors as a text that it cannot read.
+  void Collectors(const FamilyOptions& family) {
+    bool is_read = true;
+#ifdef DELTABLOOM_TOOLS_ROCKSDB
+    is_read = ReadsCollectors(family.collectors);
+#endif
+    if (is_read || !family.HasSeveralCollectors()) return;
+    Add(Severity::kProblem, "collectors_not_read",
+        FamilyText(family.name) +
+            ": the OPTIONS file has several table_properties_collectors, which "
+            "this RocksDB writes but does not read: a program that opens the "
+            "database with this file has none of them, and its tables have no "
+            "range filters",
+        "keep only deltabloom.range in this line, or add the collectors where "
+        "the program sets its options");
   }
 
   const FamilyOptions* OptionsOf(const std::string& name) const {
@@ -247,6 +368,15 @@ class Doctor {
           kToDoWithoutPolicy);
       return;
     }
+    if (!family.comparator.empty() && !IsBytewise(family.comparator) &&
+        !family.HasKeyTransform()) {
+      Add(Severity::kNote, "comparator_not_known",
+          who + "its comparator, " + family.comparator +
+              ", is not known here: if keys of different bytes are equal under "
+              "it, filters hide keys, RocksDB's own too",
+          "for such a comparator set key_transform (docs/guide.md), or no "
+          "filter policy");
+    }
     PolicyVerdict verdict;  // of a build without RocksDB
     const auto found = database_->verdicts.find(family.name);
     if (found != database_->verdicts.end()) verdict = found->second;
@@ -255,7 +385,8 @@ class Doctor {
           who + "no policy known here has the name " + family.policy +
               "; RocksDB silently treats an unknown policy as no filters",
           "check the name: Deltabloom's policy is deltabloom, as in "
-          "deltabloom:10");
+          "deltabloom:10. Programs that take it from an OPTIONS file know it "
+          "with deltabloom run PROGRAM, which preloads the plugin");
     } else if (verdict.unknown_transform) {
       Add(Severity::kUnknown, "unknown_key_transform",
           names_policy +
@@ -279,27 +410,32 @@ class Doctor {
   // Tables without filters of each column family, apart from those that have
   // none by choice.
   void Groups() {
-    std::map<std::string, int> last_level;
-    for (const auto& [key, group] : database_->groups) {
-      last_level[key.family] = key.level;  // the highest comes last
-    }
     std::map<std::pair<std::string, bool>, TableGroup> without;
     std::map<std::pair<std::string, bool>, std::string> levels;
     std::map<std::string, UnusedFilters> unused;
     std::map<std::string, TableGroup> weak;
+    std::map<std::string, TableGroup> few_prefixes;
+    std::map<std::string, TableGroup> few_bits;
+    std::map<std::string, TableGroup> not_asked;
     std::map<std::string, TableGroup> families;
     for (const auto& [key, group] : database_->groups) {
       families[key.family].Add(group);
       if (!key.filter.empty()) {
-        if (key.used == false) unused[key.family].Add(key, group);
-        if (key.used != false && key.weak) weak[key.family].Add(group);
+        if (key.needs_no_filter) {
+          not_asked[key.family].Add(group);
+        } else if (key.used == false) {
+          unused[key.family].Add(key, group);
+        } else if (key.few_prefixes) {
+          few_prefixes[key.family].Add(group);
+        } else if (key.weak) {
+          weak[key.family].Add(group);
+        } else if (key.few_bits) {
+          few_bits[key.family].Add(group);
+        }
         continue;
       }
-      const FamilyOptions* const family = OptionsOf(key.family);
       const bool chosen =
-          without_filters_.count(key.family) > 0 ||
-          (family != nullptr && family->optimize_filters_for_hits &&
-           key.level == last_level[key.family]);
+          without_filters_.count(key.family) > 0 || key.needs_no_filter;
       const std::pair<std::string, bool> which(key.family, chosen);
       without[which].Add(group);
       if (key.level >= 0) {
@@ -307,12 +443,68 @@ class Doctor {
                          std::to_string(key.level);
       }
     }
+    if (database_->is_leveldb) SeveralNames();
     FiltersExceedData(families);
     for (const auto& [which, group] : without) {
       WithoutFilter(which.first, group, levels[which], which.second);
     }
     for (const auto& [name, filters] : unused) NotQueried(name, filters);
     MatchMostKeys(weak);
+    FewPrefixes(few_prefixes);
+    FewBits(few_bits);
+    for (const auto& [name, group] : not_asked) {
+      Add(Severity::kNote, "filters_not_asked",
+          FamilyText(name) + ": optimize_filters_for_hits asks no filter of " +
+              Count(group.tables, "table", "tables") + " of " +
+              Megabytes(group.bytes) + " in the last level");
+    }
+  }
+
+  // A program of LevelDB has one policy, of one name.
+  void SeveralNames() {
+    std::map<std::string, uint64_t> tables;
+    for (const auto& [key, group] : database_->groups) {
+      if (!key.compatibility_name.empty()) {
+        tables[key.compatibility_name] += group.tables;
+      }
+    }
+    if (tables.size() < 2) return;
+    std::string names;
+    for (const auto& [name, count] : tables) {
+      names += (names.empty() ? "" : ", ") + name + " in " +
+               Count(count, "table", "tables");
+    }
+    Add(Severity::kProblem, "filters_not_queried",
+        database_->path + ": filters of several names (" + names +
+            "), of which any program uses those of one",
+        "let compactions rewrite the tables under one filter_policy");
+  }
+
+  void FewPrefixes(const std::map<std::string, TableGroup>& groups) {
+    for (const auto& [name, group] : groups) {
+      Add(Severity::kProblem, "filters_of_few_prefixes",
+          FamilyText(name) + ": the filters of " +
+              Count(group.tables, "table", "tables") + " of " +
+              Megabytes(group.bytes) +
+              " hold prefixes only, at most ten each: keys begin alike, and a "
+              "filter rejects no key with a prefix that it holds" +
+              ReadsText(name),
+          "set whole_key_filtering=true, or a prefix_extractor with longer "
+          "prefixes, and let compactions rewrite the tables");
+    }
+  }
+
+  void FewBits(const std::map<std::string, TableGroup>& groups) {
+    for (const auto& [name, group] : groups) {
+      Add(Severity::kNote, "fewer_bits_than_policy",
+          FamilyText(name) + ": the filters of " +
+              Count(group.tables, "table", "tables") + " of " +
+              Megabytes(group.bytes) +
+              " have fewer bits per key than the policy gives to each, " +
+              Format("%g", database_->verdicts.at(name).bits_per_key) +
+              ReadsText(name),
+          "compactions give them more when they rewrite them");
+    }
   }
 
   void FiltersExceedData(const std::map<std::string, TableGroup>& families) {
@@ -363,7 +555,9 @@ class Doctor {
         FamilyText(name) + ": the filters of " +
             Count(filters.tables.tables, "table", "tables") + " of " +
             Megabytes(filters.tables.bytes) + " (" + kinds +
-            ") are not used under filter_policy=" + family->policy +
+            ") are not used under " +
+            (family == nullptr ? "any policy of RocksDB 7.0 and later"
+                               : "filter_policy=" + family->policy) +
             ReadsText(name),
         "open the database with the policy, the compatibility, the key "
         "transform and the prefix extractor that the filters were built for; "
@@ -404,7 +598,7 @@ class Doctor {
       to_do += "; filters of " + Format("%.1f", bits_per_key) +
                " bits per key, which the cache can hold beside the indexes: "
                "deltabloom estimate " +
-               database_->path + " --filter-memory " +
+               ShellWord(database_->path) + " --filter-memory " +
                std::to_string(static_cast<uint64_t>(filter_memory)) +
                " prints the bits_per_key to set";
     }
@@ -440,18 +634,23 @@ class Doctor {
                              TimeText(group.oldest, group.newest);
     if (!chosen) {
       Add(Severity::kProblem, "tables_without_filter", what + ReadsText(name),
-          "with a policy in use, compactions give them filters when they "
-          "rewrite them; at once: CompactRange() with "
-          "bottommost_level_compaction=kForce, or, if the OPTIONS file names "
-          "the policy and no program has the database open, ldb --db=" +
-              database_->path +
-              " --try_load_options compact with the plugin under LD_PRELOAD");
+          database_->is_leveldb
+              ? "with a filter_policy in use, compactions give them filters "
+                "when they rewrite them; at once: CompactRange(nullptr, "
+                "nullptr), except where the last level has nothing above it"
+              : "with a policy in use, compactions give them filters when they "
+                "rewrite them; at once: CompactRange() with "
+                "bottommost_level_compaction=kForce, or, if the OPTIONS file "
+                "names the policy and no program has the database open, "
+                "deltabloom run ldb " +
+                    ShellWord("--db=" + database_->path) +
+                    " --try_load_options compact");
     } else {
       Add(Severity::kNote, "no_filter_by_choice",
           what + (without_filters_.count(name) > 0
                       ? "; the policy builds none"
-                      : "; optimize_filters_for_hits leaves them out of the "
-                        "last level"));
+                      : "; optimize_filters_for_hits leaves them out where "
+                        "nothing older is below"));
     }
   }
 
@@ -565,6 +764,11 @@ void Show(const DatabaseReport& database, Console* console) {
                   (family.policy.empty() ? "names no filter_policy"
                                          : "filter_policy=" + family.policy));
   }
+  if (!database.options.families.empty()) {
+    console->Line(
+        "  This is how the last program opened it; the next one may set other "
+        "options.");
+  }
   std::vector<std::vector<std::string>> rows = {
       {"  column family", "filters", "used", "level", "tables", "size",
        "filter size", "written"}};
@@ -624,7 +828,8 @@ void Show(const std::vector<Finding>& findings, Console* console) {
   console->Add("findings", json);
 }
 
-ExitCode RunDoctor(const std::string& path, Console* console) {
+ExitCode RunDoctor(const std::string& path,
+                   const std::vector<std::string>& paths, Console* console) {
   ProcessReport process;
   process.cpu = internal::CpuName(internal::ActiveCpu());
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
@@ -634,7 +839,7 @@ ExitCode RunDoctor(const std::string& path, Console* console) {
   doctor.Process(process);
   DatabaseReport database;
   if (!path.empty()) {
-    database = ReportOf(ReadDatabase(path, console));
+    database = ReportOf(ReadDatabase(path, paths, console));
     doctor.Database(database);
   }
   const std::vector<Finding> findings = doctor.TakeFindings();
@@ -654,14 +859,23 @@ RunFn AddDoctorOptions(CLI::App* app) {
   const auto path = std::make_shared<std::string>();
   auto* const positional =
       app->add_option("PATH", *path,
-                      "The directory of a RocksDB database; without it only "
+                      "The directory of a database; without it only "
                       "this process is examined")
           ->check(CLI::ExistingDirectory);
   app->add_option("--db", *path, "The same as PATH")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory)
       ->excludes(positional);
-  return [path](Console* console) { return RunDoctor(*path, console); };
+  const auto paths = std::make_shared<std::vector<std::string>>();
+  AddPathOption(app, paths.get());
+  app->callback([path, paths] {
+    if (path->empty() && !paths->empty()) {
+      throw CLI::RequiresError("--path", "PATH");
+    }
+  });
+  return [path, paths](Console* console) {
+    return RunDoctor(*path, *paths, console);
+  };
 }
 
 }  // namespace
@@ -686,12 +900,19 @@ and the end of its filter, for what the filter is, its size, and when the table
 was written. The policy that the OPTIONS file names then looks up keys in the
 filter, which shows whether lookups use it. Whether filters are damaged, and have
 every key, is found by deltabloom inspect and verify, which read all of them.
-Tables in other directories (db_paths, cf_paths) are counted only.
+Tables in other directories (db_paths, cf_paths) are counted only, unless --path
+names these. The OPTIONS file is what the last program that opened the database
+wrote: the next one has the same options only if it reads them there.
+
+LevelDB stores no options: of its databases the tables are shown, and whether
+programs use their filters is not known. Files that are encrypted cannot be
+examined.
 
 The number of data blocks that a lookup of an absent key reads is the sum of the
 expected false-positive rates of the filters that it asks: one for each table of
 level 0, and one for each other level, as far as the keys of these tables reach.
-Without a filter, or with one that is not used, a table counts 1.
+Without a filter, or with one that is not used, a table counts 1. Where a filter
+holds prefixes only, an absent key between two keys of one prefix counts 1.
 
 Where filters are in the block cache (cache_index_and_filter_blocks, or partitions)
 it reads how large that is: from the LOG, because OPTIONS files do not say it. If
@@ -714,8 +935,9 @@ policy of their filters; times are seconds since 1970) and "findings", the worst
 first. A finding has "severity": "problem", "unknown" or "note", a "code" that
 stays the same in all releases, "what" and "to_do". Codes of problems are
 no_policy_in_process, options_without_policy, policy_cannot_work,
-tables_without_filter, filters_not_queried, filters_match_most_keys and
-levels_without_listener. Unknown values are null.)";
+tables_without_filter, filters_not_queried, filters_match_most_keys,
+filters_of_few_prefixes, collectors_not_read and levels_without_listener.
+Unknown values are null.)";
   manual.examples = {
       {"deltabloom doctor", "whether programs here can use the policy"},
       {"deltabloom doctor /var/lib/db", "and whether this database uses it"},

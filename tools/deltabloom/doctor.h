@@ -27,12 +27,18 @@ struct PolicyVerdict {
   bool unknown = false;            // no policy of this name is known here
   bool unknown_transform = false;  // nor is its key transform
   bool builds_filters = true;      // false: none by choice (deltabloom:0)
+  // The bits that each key in a filter has at least; 0: not known, or limited
+  // by another option.
+  double bits_per_key = 0;
   // Reads filters as the policy does; null if it cannot be made here.
   std::shared_ptr<const PolicyReader> reader;
 };
 
-// Both exist in builds with RocksDB only.
+// These exist in builds with RocksDB only.
 void ReadRocksDB(ProcessReport* report);
 PolicyVerdict JudgePolicy(const FamilyOptions& family);
+// Returns whether RocksDB reads any collector from this text of an OPTIONS
+// file.
+bool ReadsCollectors(const std::string& collectors);
 
 }  // namespace deltabloom::tools

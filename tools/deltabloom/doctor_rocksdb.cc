@@ -148,7 +148,23 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family) {
   verdict.builds_filters = internal::NewBitsBuilder(*policy) != nullptr;
   if (!verdict.builds_filters) return verdict;
   verdict.problem = TryToBuild(*policy);
+  if (parsed.max_filter_bytes == kUnlimited) {
+    verdict.bits_per_key = parsed.bits_per_key;
+  }
   return verdict;
+}
+
+bool ReadsCollectors(const std::string& collectors) {
+  std::string ignored;
+  rocksdb::ColumnFamilyOptions family;
+  rocksdb::ConfigOptions config;
+  config.ignore_unknown_options = true;
+  return RegisterRocksDB(&ignored) &&
+         rocksdb::GetColumnFamilyOptionsFromString(
+             config, {}, "table_properties_collectors={" + collectors + "}",
+             &family)
+             .ok() &&
+         !family.table_properties_collector_factories.empty();
 }
 
 }  // namespace deltabloom::tools

@@ -126,7 +126,8 @@ constexpr double kLeastShareOfRun = 1e-9;
 // Returns whether deltabloom refilter can replace the filter.
 bool CanBeRefiltered(const DatabaseTable& table) {
   return table.compatibility_name == "rocksdb.BuiltinBloomFilter" &&
-         table.use.kind != "per block" && table.filter_bytes > 0;
+         table.use.kind != "per block" && table.filter_bytes > 0 &&
+         !table.has_checksum;
 }
 
 std::string KindText(const FilterUse& use) {
@@ -173,7 +174,9 @@ void AddTable(const DatabaseTable& table, bool bottommost, Family* family,
   run.reads.Add(rate, table.share_of_lookups);
   std::optional<double> after = rate;
   if (CanBeRefiltered(table)) {
-    const double better = RateInBytes(keys, filter_bytes);
+    const auto filters =
+        static_cast<double>(std::max<uint64_t>(table.filter_partitions, 1));
+    const double better = RateInBytes(keys / filters, filter_bytes / filters);
     if (better <= kLeastGain * rate.value_or(1)) {
       after = better;
       family->by_refilter.Add(table);
@@ -543,8 +546,9 @@ void ShowWays(const Database& database, const Family& family,
     console->Line(
         "  or, with Deltabloom's policy, in the bytes that are there "
         "and while the database is closed, deltabloom refilter " +
-        database.path + ": " + Short(family.refiltered.absent_reads) +
-        " reads of an absent key, " + takes(family.by_refilter, kRefilter));
+        ShellWord(database.path) + ": " +
+        Short(family.refiltered.absent_reads) + " reads of an absent key, " +
+        takes(family.by_refilter, kRefilter));
   }
   console->Line(
       "  range filters: " +
@@ -601,7 +605,7 @@ Json PageFamilies(const std::vector<Family>& families) {
 Database ReadAtOneTime(const std::string& path, Console* console) {
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
-    Database database = ReadDatabase(path, console);
+    Database database = ReadDatabase(path, {}, console);
     const bool whole = database.gone == 0 && database.unfinished == 0;
     if (whole || i == kTries) return database;
   }
@@ -623,6 +627,11 @@ void CheckDatabase(const Database& database) {
   if (has_levels) return;
   if (!database.problems.empty()) {
     throw std::runtime_error(database.problems.front());
+  }
+  if (database.not_block_based > 0) {
+    throw std::runtime_error(database.path +
+                             ": has tables of PlainTable or CuckooTable only, "
+                             "which have no such filters");
   }
   if (database.elsewhere == 0) {
     throw std::runtime_error(database.path +

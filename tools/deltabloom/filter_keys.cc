@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -67,6 +68,90 @@ FilterContent FindContent(const SstFile& file, std::string* no_prefixes) {
       Has(file, "rocksdb.block.based.table.whole.key.filtering");
   *no_prefixes = FindPrefixes(file, &content);
   return content;
+}
+
+namespace {
+
+// The properties of block-based tables whose names begin with "rocksdb.", in
+// 7.0.3 to 11.9 (table/table_properties.cc, block_based_table_factory.cc,
+// sst_file_writer_collectors.h, utilities/table_properties_collectors there),
+// without that.
+constexpr std::string_view kKnownProperties[] = {
+    "block.based.table.decoupled.partitioned.filters",
+    "block.based.table.index.type",
+    "block.based.table.prefix.filtering",
+    "block.based.table.whole.key.filtering",
+    "column.family.id",
+    "column.family.name",
+    "comparator",
+    "compression",
+    "compression_options",
+    "creating.db.identity",
+    "creating.host.identity",
+    "creating.session.identity",
+    "creation.time",
+    "data.block.restart.interval",
+    "data.size",
+    "data.unix.write.time.average",
+    "data.unix.write.time.max",
+    "data.unix.write.time.min",
+    "deleted.keys",
+    "external_sst_file.global_seqno",
+    "external_sst_file.version",
+    "file.creation.time",
+    "filter.policy",
+    "filter.size",
+    "fixed.key.length",
+    "format.version",
+    "index.block.restart.interval",
+    "index.key.is.user.key",
+    "index.partitions",
+    "index.size",
+    "index.value.is.delta.encoded",
+    "key.largest.seqno",
+    "key.smallest.seqno",
+    "merge.operands",
+    "merge.operator",
+    "newest.key.time",
+    "num.data.blocks",
+    "num.data.blocks.compression.bypassed",
+    "num.data.blocks.compression.rejected",
+    "num.entries",
+    "num.filter_entries",
+    "num.infinitely.old.entries",
+    "num.range-deletions",
+    "num.uniform.blocks",
+    "oldest.key.time",
+    "original.file.number",
+    "prefix.extractor.name",
+    "property.collectors",
+    "raw.key.size",
+    "raw.value.size",
+    "sample_for_compression.fast.data.size",
+    "sample_for_compression.slow.data.size",
+    "separate.key.value.in.data.block",
+    "seqno.time.map",
+    "tail.start.offset",
+    "timestamp_max",
+    "timestamp_min",
+    "top-level.index.size",
+    "udi.is.primary.index",
+    "user.defined.timestamps.persisted"};
+
+}  // namespace
+
+std::string UnknownProperty(const SstFile& file) {
+  constexpr std::string_view kOfRocksDB = "rocksdb.";
+  for (const std::string& name : file.properties.Names()) {
+    if (name.compare(0, kOfRocksDB.size(), kOfRocksDB) != 0) continue;
+    const std::string_view rest =
+        std::string_view(name).substr(kOfRocksDB.size());
+    if (std::find(std::begin(kKnownProperties), std::end(kKnownProperties),
+                  rest) == std::end(kKnownProperties)) {
+      return name;
+    }
+  }
+  return {};
 }
 
 namespace {

@@ -72,7 +72,8 @@ FilterUse FindFilterUse(const SstSource& source, const SstFile& file,
   const SstFilter& filter = file.filters[0];
   if (filter.scope == FilterScope::kPerBlock) {
     use.kind = "per block";
-    use.used = false;
+    const bool of_rocksdb = file.format_version > 0 || !file.properties.empty();
+    if (of_rocksdb || policy != nullptr) use.used = false;
     return use;
   }
   if (policy != nullptr) use.used = IsAsked(file, filter, *policy);

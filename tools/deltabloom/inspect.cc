@@ -1,11 +1,14 @@
 // deltabloom inspect: which filters table files hold, and whether they are
 // sound.
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "deltabloom/filter.h"
@@ -197,7 +200,8 @@ void InspectTable(const SstSource& source, bool* damaged, Json* report) {
   json["range_filter"] = InspectRangeFilter(file);
 }
 
-Json InspectFile(const TableFile& file) {
+// Reads the file. `again`: it could not be read when it had `size` bytes.
+Json InspectFile(const TableFile& file, bool again = false, uint64_t size = 0) {
   Json report = {{"file", file.path}};
   std::string error = file.error;
   bool damaged = false;
@@ -210,6 +214,8 @@ Json InspectFile(const TableFile& file) {
   if (damaged) report["damaged"] = true;
   if (IsGone(file)) {
     report["gone"] = true;
+  } else if (again && file.Size() != size) {
+    report["being_written"] = true;
   } else {
     report["error"] = error;
   }
@@ -278,11 +284,12 @@ void ShowFile(const Json& report, Console* console, Summary* summary) {
   }
   if (report.contains("error")) console->Error(Text(report["error"]));
   console->AddElement(report);
-  summary->Add(report.contains("gone")     ? "gone"
-               : !sound                    ? "not_sound"
-               : report.contains("error")  ? "unreadable"
-               : report["filters"].empty() ? "without_filter"
-                                           : "sound",
+  summary->Add(report.contains("gone")            ? "gone"
+               : report.contains("being_written") ? "being_written"
+               : !sound                           ? "not_sound"
+               : report.contains("error")         ? "unreadable"
+               : report["filters"].empty()        ? "without_filter"
+                                                  : "sound",
                Text(report["file"]));
 }
 
@@ -295,17 +302,31 @@ RunFn AddInspectOptions(CLI::App* app) {
     const std::vector<TableFile> files = TableFiles(*paths);
     Summary summary({{"without_filter", "without a filter"},
                      {"not_sound", "not sound"},
-                     {"unreadable", "unreadable"}});
+                     {"unreadable", "unreadable"},
+                     {"being_written", "being written"}});
     uint64_t filter_bytes = 0;
     console->StartArray("files");
-    for (size_t i = 0; i < files.size(); ++i) {
-      console->ShowProgress(i, files.size(), "files", files[i].path);
-      const Json report = InspectFile(files[i]);
+    const auto show = [&](const Json& report) {
       for (const Json& filter : report.value("filters", Json::array())) {
         filter_bytes += filter.at("bytes").get<uint64_t>();
       }
       ShowFile(report, console, &summary);
+    };
+    std::vector<std::pair<TableFile, uint64_t>> again;
+    for (size_t i = 0; i < files.size(); ++i) {
+      console->ShowProgress(i, files.size(), "files", files[i].path);
+      const bool may_grow = files[i].from_directory && IsYoung(files[i]);
+      const uint64_t size = files[i].Size();
+      const Json report = InspectFile(files[i]);
+      if (may_grow && report.contains("error")) {
+        again.emplace_back(files[i], size);
+      } else {
+        show(report);
+      }
     }
+    // Tables that a running database is writing have no end yet, and grow.
+    if (!again.empty()) std::this_thread::sleep_for(std::chrono::seconds(1));
+    for (const auto& [file, size] : again) show(InspectFile(file, true, size));
     summary.Show("files", " with sound filters", console);
     console->Add("filter_bytes", filter_bytes);
     if (files.size() > 1) {
@@ -327,7 +348,9 @@ Shows for each table file the engine that wrote it and its format_version, and
 for each filter its kind, place, size, layout, keys and whether its checksum
 holds. It needs neither engine, opens no database and writes nothing, so it can
 read the files of a running database. A file that is still being written has no
-end yet and is reported as unreadable. Of a range filter, which a table of
+end yet: if it cannot be read and was written to in the last ten seconds, it is
+read again after the others, and counts as being written if it has grown. Of a
+range filter, which a table of
 RocksDB has among its properties, it shows the size, which is in memory while
 the table is open, which declared prefixes it holds and how many bits each has.
 
@@ -338,8 +361,9 @@ size of all filters together.
 
 The document of --json has "files", in the order of the text, "summary", and
 "filter_bytes", the sum of all filters. A file has "file", its path, and "error"
-if it could not be read, "damaged" if that is because of the index of its filter, "gone" if
-it vanished, else "engine", "format_version", "checksum", "keys", "filters" and
+if it could not be read, "damaged" if that is because of the index of its
+filter, "gone" if it vanished, "being_written", else "engine", "format_version",
+"checksum", "keys", "filters" and
 "range_filter"; a filter has "kind", "policy", "bytes", "bits_per_key", "index"
 if it is partitioned, and "parts"; a part has "offset", "bytes", "checksum" (ok,
 failed or none) and "layout" or "error"; a range filter has "bytes", "entries",

@@ -30,8 +30,8 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// "deltabloom:10:auto" of "{id=deltabloom:10:auto;statistics=true}" and of
-// "deltabloom:10:auto".
+// "deltabloom:10:local" of "{id=deltabloom:10:local;statistics=true}" and of
+// "deltabloom:10:local".
 std::string_view IdOf(std::string_view policy) {
   if (!policy.empty() && policy.front() == '{') policy.remove_prefix(1);
   constexpr std::string_view kId = "id=";
@@ -64,6 +64,10 @@ void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
     family->prefix_extractor = line.value;
   } else if (line.name == "compaction_style") {
     family->is_fifo = line.value == "kCompactionStyleFIFO";
+  } else if (line.name == "comparator") {
+    family->comparator = line.value;
+  } else if (line.name == "table_properties_collectors") {
+    family->collectors = line.value;
   } else if (line.name == "optimize_filters_for_hits") {
     family->optimize_filters_for_hits = IsTrue(line.value);
   }
@@ -112,12 +116,33 @@ bool FamilyOptions::NamesDeltabloom() const {
   return id == "deltabloom" || StartsWith(id, "deltabloom:");
 }
 
-// Looks for the text of the option, which a file of RocksDB always has, instead
-// of parsing all options: the program also reads databases whose options it
-// could not accept, such as a key transform of another program or options of a
-// later version.
+// These look for the text of an option, which a file of RocksDB always
+// has, instead of parsing all options: the program also reads databases whose
+// options it could not accept, such as a key transform of another program or
+// options of a later version.
 bool FamilyOptions::OwnCompatibility() const {
   return NamesDeltabloom() && Contains(policy, "compatibility=own");
+}
+
+bool FamilyOptions::HasKeyTransform() const {
+  return NamesDeltabloom() && Contains(policy, "key_transform=") &&
+         !Contains(policy, "key_transform=none");
+}
+
+bool FamilyOptions::HasSeveralCollectors() const {
+  return Contains(collectors, "id=deltabloom.range") &&
+         Contains(collectors, "}:{");
+}
+
+bool OptionsFile::IsOfLaterRocksDB() const {
+  std::pair<unsigned, unsigned> ours = {0, 0};
+  const size_t dot = rocksdb_version.find('.');
+  internal::ParseNumber(rocksdb_version.substr(0, dot), &ours.first);
+  if (dot != std::string::npos) {
+    const std::string rest = rocksdb_version.substr(dot + 1);
+    internal::ParseNumber(rest.substr(0, rest.find('.')), &ours.second);
+  }
+  return ours > kLastKnownRocksDB;
 }
 
 std::string ParseOptionsFile(std::string_view text, OptionsFile* file) {

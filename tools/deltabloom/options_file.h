@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace deltabloom::tools {
@@ -13,6 +14,8 @@ struct FamilyOptions {
   // Values as they are in the file; empty if they are not there.
   std::string table_factory;
   std::string prefix_extractor;
+  std::string comparator;
+  std::string collectors;  // table_properties_collectors
   std::string policy;
   bool is_fifo = false;  // compaction_style
   bool optimize_filters_for_hits = false;
@@ -31,8 +34,17 @@ struct FamilyOptions {
   // drop them. Partitions are in it whatever cache_index_and_filter_blocks is.
   bool CachesFilters(bool partitioned) const;
   bool NamesDeltabloom() const;
-  bool OwnCompatibility() const;  // of Deltabloom's policy
+  // Options of Deltabloom's policy.
+  bool OwnCompatibility() const;
+  bool HasKeyTransform() const;
+  // Returns whether the file has several collectors, that of range filters
+  // among them.
+  bool HasSeveralCollectors() const;
 };
+
+// The last RocksDB whose rules for the keys and prefixes in filters are those
+// of filter_keys.h: its major and minor version.
+inline constexpr std::pair<unsigned, unsigned> kLastKnownRocksDB = {11, 9};
 
 struct OptionsFile {
   std::string name;                     // in its directory; empty: none
@@ -40,6 +52,10 @@ struct OptionsFile {
   std::string rocksdb_version;          // that wrote it
   std::string log_directory;            // empty: that of the database
   std::vector<FamilyOptions> families;  // in the order of the file
+
+  // Returns whether a RocksDB later than kLastKnownRocksDB has written the
+  // file.
+  bool IsOfLaterRocksDB() const;
 };
 
 // Returns what is wrong, in a line without a file name, or nothing. Any bytes

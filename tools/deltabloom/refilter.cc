@@ -2,8 +2,12 @@
 // bytes of the old ones.
 #include "tools/deltabloom/refilter.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -65,19 +69,49 @@ std::string RateText(const std::optional<double>& rate) {
   return rate.has_value() ? Percent(*rate) : "?";
 }
 
+// Whether SIGINT or SIGTERM came.
+volatile std::sig_atomic_t interrupted = 0;
+std::atomic<bool>* stop_at_interrupt = nullptr;
+
+// Only calls what a signal handler may call.
+void Interrupt(int signal) {
+  constexpr char kLine[] =
+      "\ndeltabloom refilter: interrupted: unfinished copies are removed, the "
+      "tables that were not replaced stay as they were, and the next run goes "
+      "on from there\n";
+  interrupted = 1;
+  stop_at_interrupt->store(true);
+  if (::write(STDERR_FILENO, kLine, sizeof(kLine) - 1) < 0) return;
+  std::signal(signal, SIG_DFL);  // the next one ends the program
+}
+
+// While it lives, SIGINT and SIGTERM set *stop, unless they are ignored.
+class StopAtInterrupt {
+ public:
+  explicit StopAtInterrupt(std::atomic<bool>* stop) {
+    stop_at_interrupt = stop;
+    for (const int signal : {SIGINT, SIGTERM}) {
+      if (std::signal(signal, Interrupt) == SIG_IGN) {
+        std::signal(signal, SIG_IGN);
+      }
+    }
+  }
+  ~StopAtInterrupt() {
+    for (const int signal : {SIGINT, SIGTERM}) {
+      if (std::signal(signal, SIG_DFL) == SIG_IGN) {
+        std::signal(signal, SIG_IGN);
+      }
+    }
+  }
+  StopAtInterrupt(const StopAtInterrupt&) = delete;
+};
+
 class RefilterRun {
  public:
   RefilterRun(const RefilterCommandOptions& options, Console* console)
-      : options_(options), console_(console) {
-    directories_ = {options.database};
-    for (const std::string& path : options.paths) {
-      std::error_code ignored;
-      const bool known = std::any_of(
-          directories_.begin(), directories_.end(),
-          [&](const auto& one) { return fs::equivalent(one, path, ignored); });
-      if (!known) directories_.push_back(path);
-    }
-  }
+      : options_(options),
+        console_(console),
+        directories_(DirectoriesOf(options.database, options.paths)) {}
 
   ExitCode All() {
     std::shared_ptr<void> lock;
@@ -92,9 +126,16 @@ class RefilterRun {
     }
     if (!options_.keep_old.empty() && !options_.dry_run) MakeKeepOld();
     FindTables();
+    if (!options_.keep_old.empty() && !options_.dry_run) TryKeepOld();
+    const StopAtInterrupt handler(&stop_);
     console_->StartArray("files");
     ForEachTable([&](size_t, RefilterTable* table) {
-      if (table->reason.empty()) PlanRefilter(OptionsOf(*table), table);
+      if (!table->reason.empty()) return;
+      if (stop_) {
+        table->reason = "the run was stopped";
+      } else {
+        PlanRefilter(OptionsOf(*table), table);
+      }
     });
     SetShares();
     if (!options_.dry_run) PrepareTemporaries();
@@ -136,6 +177,28 @@ class RefilterRun {
     }
   }
 
+  // Throws unless tables of each directory can be linked there.
+  void TryKeepOld() const {
+    std::set<fs::path> tried;
+    for (const RefilterTable& table : tables_) {
+      const fs::path path = table.path;
+      std::error_code error;
+      if (!fs::is_regular_file(path, error) ||
+          !tried.insert(path.parent_path()).second) {
+        continue;
+      }
+      const fs::path link = fs::path(options_.keep_old) / "deltabloom.try";
+      fs::remove(link, error);
+      fs::create_hard_link(path, link, error);
+      if (error) {
+        Check(options_.keep_old + ": tables of " + path.parent_path().string() +
+              " cannot be linked there: " + error.message() +
+              ". Name a directory of the same file system");
+      }
+      fs::remove(link, error);
+    }
+  }
+
   // Reads the policies that the tables of each column family get: that of
   // --filter, or those that the newest OPTIONS file names. Throws if all
   // filters would stay.
@@ -146,9 +209,18 @@ class RefilterRun {
     if (problem.empty() && file.name.empty()) {
       problem = options_.database + ": has no OPTIONS file";
     }
+    CheckVersion(file);
     others_ = options_;
     if (by_policy) {
-      Check(problem.empty() ? "" : problem + ": use --filter");
+      std::error_code unknown;
+      const bool is_rocksdb =
+          fs::exists(fs::path(options_.database) / "IDENTITY", unknown);
+      Check(problem.empty() ? ""
+            : is_rocksdb
+                ? problem + ": use --filter"
+                : problem +
+                      " and no file IDENTITY: if it is LevelDB's, its "
+                      "filters stay; if it is RocksDB's, use --filter");
       others_.problem =
           "no OPTIONS file names the policy of its column family: use --filter";
     } else if (!problem.empty()) {
@@ -166,6 +238,16 @@ class RefilterRun {
           ": no column family was last opened with Deltabloom's policy, and "
           "others do not use its filters: roll the policy out first, or name "
           "the filters by --filter if that is still to come");
+  }
+
+  void CheckVersion(const OptionsFile& file) const {
+    if (options_.untested || !file.IsOfLaterRocksDB()) return;
+    Check(options_.database + ": was last opened by RocksDB " +
+          file.rocksdb_version +
+          ", and which keys and prefixes a filter must hold is known up to "
+          "11.9 only: take a Deltabloom that knows this version. With "
+          "--untested the filters are replaced nevertheless, and lookups lose "
+          "the keys and prefixes that this RocksDB alone puts into filters");
   }
 
   void ReadPolicy(const FamilyOptions& family) {
@@ -437,7 +519,9 @@ class RefilterRun {
                    outcomes["left"].dump() + " left as they are, " +
                    outcomes["failed"].dump() + " failed, " +
                    outcomes["gone"].dump() + " gone meanwhile" +
-                   (stop_ ? "; stopped, because no file can be written" : ""));
+                   (interrupted ? "; stopped by a signal"
+                    : stop_     ? "; stopped, because no file can be written"
+                                : ""));
   }
 
   void WarnOfFiltersNotUsed(const Totals& totals) {
@@ -464,7 +548,7 @@ class RefilterRun {
 
   const RefilterCommandOptions& options_;
   Console* const console_;
-  std::vector<std::string> directories_;
+  const std::vector<std::string> directories_;
   std::map<std::string, RefilterOptions> families_;  // of the OPTIONS file
   RefilterOptions others_;  // of families that it does not name
   // Families that get filters which their policy does not use: how they were
@@ -491,13 +575,11 @@ RunFn AddRefilterOptions(CLI::App* app) {
         return internal::Trimmed(text).empty() ? "expected a policy, found none"
                                                : ParseFilter(text, &ignored);
       });
-  app->add_option("--path", options->paths,
-                  "Another directory with tables of the database (db_paths, "
-                  "cf_paths); may be repeated")
-      ->type_name("DIR")
-      ->check(CLI::ExistingDirectory)
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddPathOption(app, &options->paths);
+  app->add_flag("--untested", options->untested,
+                "Also where a RocksDB later than 11.9 may have written the "
+                "tables: lookups lose what only that RocksDB puts into "
+                "filters. Run deltabloom verify of that version afterwards");
   app->add_flag("--dry-run", options->dry_run,
                 "Only report what would be done; the database may be open");
   app->add_option("--jobs", options->jobs,
@@ -561,10 +643,16 @@ Hard links, such as those of checkpoints, keep the old file. To undo it, move
 the files that --keep-old kept back over tables of the same name, while the
 database is closed.
 
+Databases that were last opened by a RocksDB later than 11.9 are refused: it may
+have changed which keys and prefixes a filter must hold. An interrupt (SIGINT or
+SIGTERM) ends the run after it removed the copies it was writing.
+
 These tables are left as they are, with the reason: without a filter; with
 filters per data block or under another name (compatibility=own); with prefixes
 of an extractor, or partitions in the order of a comparator, that is not known
-here; with a checksum of the file in the MANIFEST, which cannot be changed; of a
+here; with a checksum of the file in the MANIFEST, which cannot be changed; with a
+property of RocksDB that is not known here, or more keys in the filter than the
+rules known here put into it (see --untested); of a
 column family whose policy has another key_transform than --filter, or, without
 --filter, one that cannot be read here; symbolic links; and tables in which a
 filter of another size would change the length of its handle. Encrypted files,

@@ -17,6 +17,8 @@ struct RefilterOptions {
   internal::PolicyOptions filter;
   std::string problem;   // why no table gets such a filter; empty: none
   std::string keep_old;  // a directory for links to the old files, or empty
+  // Also tables that a RocksDB may have written whose rules are not known.
+  bool untested = false;
 };
 
 enum class Outcome : uint8_t {

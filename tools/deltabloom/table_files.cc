@@ -1,7 +1,9 @@
 #include "tools/deltabloom/table_files.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -72,6 +74,30 @@ std::vector<TableFile> TableFiles(const std::vector<std::string>& paths) {
     }
   }
   return files;
+}
+
+void AddPathOption(CLI::App* app, std::vector<std::string>* paths) {
+  app->add_option("--path", *paths,
+                  "Another directory with tables of the database (db_paths, "
+                  "cf_paths); may be repeated")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+std::vector<std::string> DirectoriesOf(const std::string& database,
+                                       const std::vector<std::string>& paths) {
+  std::vector<std::string> directories = {database};
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    const bool known = std::any_of(directories.begin(), directories.end(),
+                                   [&](const std::string& one) {
+                                     return fs::equivalent(one, path, ignored);
+                                   });
+    if (!known) directories.push_back(path);
+  }
+  return directories;
 }
 
 std::string NumberedPath(const std::string& directory, uint64_t number,
@@ -220,6 +246,13 @@ void Summary::Show(const std::string& files, const std::string& sound,
       console->Line(std::string("  ") + text + ": " + path.get<std::string>());
     }
   }
+}
+
+bool IsYoung(const TableFile& file) {
+  constexpr std::chrono::seconds kYoung(10);
+  std::error_code error;
+  const fs::file_time_type written = fs::last_write_time(file.path, error);
+  return !error && fs::file_time_type::clock::now() - written < kYoung;
 }
 
 bool IsGone(const TableFile& file) {

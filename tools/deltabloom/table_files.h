@@ -1,6 +1,7 @@
 // The table files that a command line names.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -28,6 +29,13 @@ struct TableFile {
 // (not below it) whose names end in .sst or .ldb, in the order of their names.
 // A directory that cannot be read or has no such files is listed with an error.
 std::vector<TableFile> TableFiles(const std::vector<std::string>& paths);
+
+// --path, which names other directories with tables of a database.
+void AddPathOption(CLI::App* app, std::vector<std::string>* paths);
+
+// The directories of a database: its own, and those of `paths` that are others.
+std::vector<std::string> DirectoriesOf(const std::string& database,
+                                       const std::vector<std::string>& paths);
 
 // "DIRECTORY/000012.sst", and the number in such a name; 0 in other names.
 std::string NumberedPath(const std::string& directory, uint64_t number,
@@ -99,6 +107,10 @@ class Summary {
   const Lists lists_;
   Json json_;
 };
+
+// Returns whether the file was written to in the last ten seconds, so that a
+// running database may still be writing it.
+bool IsYoung(const TableFile& file);
 
 // Returns whether a file that was listed in a directory no longer exists.
 bool IsGone(const TableFile& file);

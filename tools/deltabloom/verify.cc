@@ -264,7 +264,7 @@ class VerifyRun {
   // database: it is checked again later. If it has changed by then, it is being
   // written.
   void Check(const TableFile& file, const Stamp& before, bool again) {
-    constexpr std::chrono::seconds kYoung(10);
+    const bool may_grow = file.from_directory && IsYoung(file);
     table_ = {};
     table_.path = file.path;
     table_.error = file.error;
@@ -282,8 +282,7 @@ class VerifyRun {
       Report();
     } else if (IsGone(file)) {
       summary_.Add("gone", file.path);
-    } else if (!again && file.from_directory && before.has_value() &&
-               fs::file_time_type::clock::now() - before->second < kYoung) {
+    } else if (!again && before.has_value() && may_grow) {
       unfinished_.emplace_back(file, before);
     } else if (again && now.has_value() && now != before) {
       summary_.Add("not_covered", file.path);

@@ -73,6 +73,20 @@ std::string Escaped(std::string_view bytes) {
   return text;
 }
 
+std::string ShellWord(const std::string& text) {
+  constexpr char kPlain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+      "%+,-./:=@_";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) {
+    return text;
+  }
+  std::string word = "'";
+  for (const char c : text) {
+    word += c == '\'' ? std::string(R"('"'"')") : std::string(1, c);
+  }
+  return word + "'";
+}
+
 std::string Format(const char* format, double number) {
   char text[64];
   std::snprintf(text, sizeof(text), format, number);

@@ -40,6 +40,10 @@ enum ExitCode : int {
 // width.
 std::string Escaped(std::string_view bytes);
 
+// The text as one word of a POSIX shell, without a backslash, which a console
+// would escape.
+std::string ShellWord(const std::string& text);
+
 // Prints the number as printf does, in at most 63 characters.
 std::string Format(const char* format, double number);
 // "0.123 %", "3.4 MB" and "1 key", "2 keys".

@@ -247,6 +247,8 @@ ExitCode Program::Run(const std::vector<std::string>& arguments,
       return End(who, kSuccess, kFailure, &console);
     } catch (const CLI::ParseError& error) {
       wrong = error.what();  // may end with a full stop or a newline
+      // Without a command CLI11 looks for that first.
+      if (!found) wrong = CLI::ExtrasError({name}).what();
       // CLI11 looks at values first, but which are values an option may decide.
       if (found && error.get_name() == "ValidationError") {
         const std::vector<std::string> unknown = entry->options->remaining();

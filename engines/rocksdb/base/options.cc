@@ -49,6 +49,44 @@ std::string PrintBits(const PolicyOptions& options) {
   return BitsText(options.bits_per_key, options.MillibitsPerKey());
 }
 
+// Units of bytes; the largest that leaves a whole number is printed. Single
+// letters are powers of 1024, as in RocksDB's own options.
+constexpr std::pair<std::string_view, uint64_t> kByteUnits[] = {
+    {"TiB", uint64_t{1} << 40},
+    {"TB", 1'000'000'000'000},
+    {"GiB", 1 << 30},
+    {"GB", 1'000'000'000},
+    {"MiB", 1 << 20},
+    {"MB", 1'000'000},
+    {"KiB", 1 << 10},
+    {"kB", 1'000},
+    {"T", uint64_t{1} << 40},
+    {"G", 1 << 30},
+    {"M", 1 << 20},
+    {"K", 1 << 10},
+    {"k", 1 << 10},
+    {"", 1}};
+
+// Reads "2GiB", "2.5 MB" or a number of bytes. Returns false for anything else,
+// and for more than `most`.
+bool ParseBytes(std::string_view text, uint64_t most, uint64_t* bytes) {
+  if (ParseNumber(text, bytes)) return *bytes <= most;
+  const auto* const unit = std::find_if(
+      std::begin(kByteUnits), std::end(kByteUnits), [text](const auto& one) {
+        return text.size() >= one.first.size() &&
+               text.substr(text.size() - one.first.size()) == one.first;
+      });
+  text.remove_suffix(unit->first.size());
+  double number = 0;
+  if (!ParseNumber(Trimmed(text), &number)) return false;
+  const double amount = number * static_cast<double>(unit->second);
+  const bool is_legal =
+      amount == 0 || (amount >= 1 && amount <= static_cast<double>(most) &&
+                      amount < 18446744073709551616.0);  // 2^64
+  if (is_legal) *bytes = static_cast<uint64_t>(amount);
+  return is_legal;
+}
+
 bool ParseUpperBits(std::string_view text, PolicyOptions* options) {
   if (text == kUnset) {
     options->upper_bits_per_key.reset();
@@ -134,7 +172,8 @@ constexpr PolicyOption Switch(const char* name) {
 
 bool ParseMaxFilterBytes(std::string_view text, PolicyOptions* options) {
   uint64_t bytes = kUnlimited;
-  if (text != kUnlimitedText && (!ParseNumber(text, &bytes) || bytes == 0)) {
+  if (text != kUnlimitedText &&
+      (!ParseBytes(text, kUnlimited, &bytes) || bytes == 0)) {
     return false;
   }
   options->max_filter_bytes = bytes;
@@ -225,8 +264,15 @@ constexpr PolicyOption kRowsOfOptions[] = {
      AcceptUpperBits, PrintUpperBits},
     Choice<&PolicyOptions::compatibility, kCompatibilities>(
         "compatibility", "builtin or own", /*may_change=*/false),
-    Integer<&PolicyOptions::max_build_bytes>(
-        "max_build_bytes", "a number of bytes, or 0 for no limit"),
+    {"max_build_bytes",
+     "an amount as in 16M, 16MiB or 16777216, or 0 for no limit",
+     [](std::string_view text, PolicyOptions* options) {
+       return ParseBytes(text, kUnlimited, &options->max_build_bytes);
+     },
+     [](PolicyOptions*) { return true; },
+     [](const PolicyOptions& options) {
+       return std::to_string(options.max_build_bytes);
+     }},
     Switch<&PolicyOptions::payload_check>("payload_check"),
     Switch<&PolicyOptions::seeded>("seeded"),
     {"key_transform",
@@ -237,7 +283,8 @@ constexpr PolicyOption kRowsOfOptions[] = {
     Switch<&PolicyOptions::statistics>("statistics"),
     Integer<&PolicyOptions::statistics_log_seconds>(
         "statistics_log_seconds", "0 to 4294967295; 0 writes nothing"),
-    {"max_filter_bytes", "a number of bytes above 0, or unlimited for no limit",
+    {"max_filter_bytes",
+     "an amount above 0 as in 1M, 1MiB or 1048576, or unlimited for no limit",
      ParseMaxFilterBytes, AcceptMaxFilterBytes, PrintMaxFilterBytes},
 };
 
