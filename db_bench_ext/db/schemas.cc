@@ -409,6 +409,9 @@ SchemaKeys::SchemaKeys(const Schema& schema, const FileKeys& file,
       AddScan(key.substr(0, end + 1));
     }
   }
+  if (scans_[0].empty()) {
+    throw std::runtime_error(file.path + ": no scan would find nothing");
+  }
 }
 
 void SchemaKeys::AddScan(const std::string& prefix) {
@@ -430,9 +433,10 @@ Scan SchemaKeys::ScanOf(Finds finds, uint64_t i) const {
   const uint64_t random = Mix(Mix(seed_) + i);
   if (schema_.scan == nullptr) {
     const std::vector<Scan>& scans = scans_[static_cast<size_t>(finds)];
-    // A file may have no scan that finds so many keys: then another does.
-    if (scans.empty()) return scans_[0][random % scans_[0].size()];
-    return scans[random % scans.size()];
+    // A file may have no scan that finds so many keys: then one that finds
+    // none.
+    return scans.empty() ? scans_[0][random % scans_[0].size()]
+                         : scans[random % scans.size()];
   }
   return schema_.scan(bench::Scale(random, groups_ / kFinds) * kFinds +
                       static_cast<uint64_t>(finds));

@@ -363,10 +363,10 @@ class Ranges(Case):
 
     def test_keys_from_a_file(self):
         lines = self.top / "lines"
-        lines.write_text("".join(f"/{i % 50}/{i % 700}/{i}\n" for i in range(5000)))
+        lines.write_text("".join(f"/{i % 50:02}/{i % 700:03}/{i:06}\n" for i in range(5000)))
         options = ["--preset", "ranges", "--lookups", 100, "--seed", SEED]
         options += ["--filters", "none,deltabloom-ranges", "--keys-from", lines]
-        for delimiter in ("/", "4"):
+        for delimiter in ("/", "13"):
             _, runs = self.results(*options, "--delimiter", delimiter)
             none, ours = runs
             self.assertEqual(none["schema"], "file")
