@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
@@ -13,13 +12,11 @@
 #include <vector>
 
 #include "deltabloom/c.h"
-#include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/options.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
 #include "util/cpu.h"
-#include "util/layouts/layout.h"
 #include "util/version.h"
 
 namespace deltabloom::testing {

@@ -18,7 +18,6 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
-#include <map>
 #include <memory>
 #include <new>
 #include <optional>

@@ -1,7 +1,6 @@
 #include "engines/rocksdb/base/options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
