@@ -114,7 +114,7 @@ def with_ratio(key, row, base):
 
 def title_of(row):
     names = {"key_bytes": "bytes per key", "bits_per_key": "bits per key"}
-    parts = [f"{plain(row[key])} {names.get(key, key)}" for key in SETTING[1:] if row.get(key)]
+    parts = [f"{plain(row[key])} {names.get(key, key)}" for key in SETTING if row.get(key)]
     return ", ".join(parts).removesuffix(", 1 threads")
 
 

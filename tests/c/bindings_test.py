@@ -74,7 +74,9 @@ class Bindings(unittest.TestCase):
     def test_python_range_scan(self):
         done = self.run_step(sys.executable, EXAMPLES / "range_scan.py", "database")
         # Empty scans at both ends are not even asked of the table.
-        self.assertRegex(done, r"^3000 orders found; 29\d\d of 3000 empty scans read nothing\n$")
+        self.assertRegex(
+            done, r"^3000 orders found; (29\d\d|3000) of 3000 empty scans read nothing\n$"
+        )
 
     @unittest.skipUnless(GO, "Go is not installed (golang-go)")
     def test_go(self):

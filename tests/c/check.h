@@ -21,7 +21,7 @@ static inline void CheckHas(char* text, const char* wanted) {
     fprintf(stderr, "'%s' is not in '%s'\n", wanted, text ? text : "(null)");
     exit(1);
   }
-  deltabloom_free(text);
+  free(text);
 }
 
 /* Checks that `call`, which gets `&error`, reports an error with `wanted`. */

@@ -263,7 +263,7 @@ static void CheckScanStatistics(deltabloom_rocksdb_ranges_t* ranges) {
   CheckNoError(error);
   const char* const rejected = strstr(json, "\"tables_rejected\":");
   CHECK(rejected != NULL && strtol(strchr(rejected, ':') + 1, NULL, 10) > 900);
-  deltabloom_free(json);
+  free(json);
 }
 
 /* The snapshot is older than the only key of the family, so it sees none. */

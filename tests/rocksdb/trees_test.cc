@@ -57,8 +57,8 @@ constexpr Style kStyles[] = {
     // The last level may just have begun.
     {"static10", [](Options* o) { Leveled(10, false, o); }, 1},
     {"static4", [](Options* o) { Leveled(4, false, o); }, .75},
-    // Newer runs may hold twice the keys of the oldest one before all are merged
-    // (max_size_amplification_percent); .48 was seen.
+    // Newer runs may hold twice the keys of the oldest one before all are
+    // merged (max_size_amplification_percent); .48 was seen.
     {"universal7", [](Options* o) { Universal(7, o); }, 2. / 3},
     {"universal1", [](Options* o) { Universal(1, o); }, 2. / 3},
     {"fifo",

@@ -201,7 +201,7 @@ class Doctor(DatabaseTest):
         self.assertEqual(set(self.diagnose(database, 2)), {"tables_elsewhere"})
         found = doctor(database, "--path", other, "--path", database)
         self.assertEqual((found.returncode, found.stderr), (0, ""), found.stdout)
-        self.assertIn("Deltabloom local", found.stdout)
+        self.assertIn("Deltabloom compact", found.stdout)
         alone = run(TOOL, "doctor", "--path", other)
         self.assertEqual((alone.returncode, alone.stdout), (2, ""))
         self.assertIn("--path requires PATH", alone.stderr)

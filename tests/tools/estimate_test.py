@@ -82,14 +82,6 @@ class Estimate(unittest.TestCase):
             want.stdout,
         )
 
-    def test_memory_for_no_filter_is_said(self):
-        done = run("--keys", "1M", "--memory", "1000")
-        self.assertEqual(done.returncode, 0)
-        self.assertTrue(
-            done.stdout.endswith("less than 0.5 bits per key, with which none is written\n")
-        )
-        self.assertNotIn("No filter", run("--keys", "1M", "--memory", "1M").stdout)
-
     def test_wrong_use_is_named(self):
         for arguments, words in {
             (): "--keys",

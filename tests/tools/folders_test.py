@@ -33,8 +33,8 @@ HEALTHY = {
     "inspect": (0, "checksum ok: Deltabloom"),
     "verify": (0, "absent: 1999 keys"),
     "estimate": (0, "range filters: none"),
-    "refilter --dry-run": (0, "1 table: 1 to be replaced, 0 without a gain"),
-    "refilter": (0, "1 table: 1 replaced, 0 without a gain"),
+    "refilter --dry-run": (0, "1 table: 0 to be replaced, 1 without a gain"),
+    "refilter": (0, "1 table: 0 replaced, 1 without a gain"),
 }
 NO_TABLES = {
     "inspect": (2, "expected table files (*.sst, *.ldb), found none"),
@@ -166,10 +166,10 @@ class Folders(DatabaseTest):
             lambda t: t.two_families("two families"),
             {
                 **HEALTHY,
-                "inspect": (0, "all filters: 2592 bytes"),
+                "inspect": (0, "all filters: 3148 bytes"),
                 "verify": (0, "2 tables: 2 without a false negative, 0 with false negatives"),
-                "refilter --dry-run": (0, "2 tables: 2 to be replaced, 0 without a gain"),
-                "refilter": (0, "2 tables: 2 replaced, 0 without a gain"),
+                "refilter --dry-run": (0, "2 tables: 0 to be replaced, 2 without a gain"),
+                "refilter": (0, "2 tables: 0 replaced, 2 without a gain"),
             },
         ),
         ("a dropped column family", dropped_family, {**HEALTHY, "verify": (0, "absent: 998 keys")}),
