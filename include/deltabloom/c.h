@@ -193,13 +193,29 @@ DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_register(char** errptr);
 DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_statistics(const char* format,
                                                         char** errptr);
 
+struct rocksdb_t;
+struct rocksdb_column_family_handle_t;
+
+/* Returns the text, with all options, of the policy that the options, or a
+ * column family of an open database (the default one if `family` is null),
+ * have; an error if they have none, or one that is not Deltabloom's: RocksDB
+ * itself says nothing. The caller frees the text. */
+DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_filters_of_options(
+    const struct rocksdb_options_t* options, char** errptr);
+DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_filters_of_database(
+    struct rocksdb_t* db, struct rocksdb_column_family_handle_t* family,
+    char** errptr);
+
+/* Does what CheckRocksDBText() does in C++: returns what the text of a filter
+ * policy or of a collector of range filters means. The caller frees it. */
+DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_check(const char* text,
+                                                   char** errptr);
+
 /* --- RocksDB: range scans, as in deltabloom/rocksdb_ranges.h --- */
 
 typedef struct deltabloom_rocksdb_ranges_t deltabloom_rocksdb_ranges_t;
 typedef struct deltabloom_rocksdb_iterator_t deltabloom_rocksdb_iterator_t;
-struct rocksdb_t;
 struct rocksdb_readoptions_t;
-struct rocksdb_column_family_handle_t;
 
 /* Returns the range filters of one column family, which any number of threads
  * may use. `options` is RocksDBRangeOptions as text

@@ -169,6 +169,25 @@ NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
 // *error as above, if the RocksDB library has the wrong version.
 DELTABLOOM_EXPORT bool RegisterRocksDB(std::string* error = nullptr);
 
+// Returns the text, with all options, of the filter policy that the options, or
+// a column family of an open database (the default one if `family` is null),
+// have; or an empty string, with *error as above, if they have none, or one
+// that is not Deltabloom's. RocksDB and programs around it take a text that
+// they cannot use for "no filter" without an error: this function says so.
+DELTABLOOM_EXPORT std::string GetRocksDBFilters(
+    const rocksdb::ColumnFamilyOptions& family, std::string* error = nullptr);
+DELTABLOOM_EXPORT std::string GetRocksDBFilters(
+    rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family = nullptr,
+    std::string* error = nullptr);
+
+// Returns what a text means, with all options: that of a filter policy
+// ("deltabloom:10") or of a collector of range filters ("deltabloom.range"), as
+// the loaded RocksDB parses it. Returns an empty string, with *error as above,
+// if it is wrong, or names another policy or none. Also registers, as
+// RegisterRocksDB() does.
+DELTABLOOM_EXPORT std::string CheckRocksDBText(const std::string& text,
+                                               std::string* error = nullptr);
+
 }  // namespace deltabloom
 
 #endif  // DELTABLOOM_ROCKSDB_H_

@@ -112,11 +112,24 @@ static void CheckAddFilters(const char* path) {
                     refused[i].options, refused[i].filters, &error)),
                 refused[i].wanted);
   }
+  CHECK_ERROR(CHECK(!deltabloom_rocksdb_filters_of_options(options, &error)),
+              "there is no filter policy");
+  CHECK_ERROR(CHECK(!deltabloom_rocksdb_check("bloomfilter:10", &error)),
+              "'bloomfilter:10' is no filter policy of Deltabloom");
   char* error = NULL;
   CHECK(deltabloom_rocksdb_add_filters(options, "bits_per_key=18;seeded=on",
                                        &error) == 1);
   CheckNoError(error);
+  char* text = deltabloom_rocksdb_filters_of_options(options, &error);
+  CheckNoError(error);
+  CHECK(strstr(text, "bits_per_key=18") != NULL);
+  free(text);
   UseDatabase(path, options, 0);
+
+  text = deltabloom_rocksdb_check("deltabloom:12:local", &error);
+  CheckNoError(error);
+  CHECK(strstr(text, "layout=local") != NULL);
+  free(text);
 
   char name[1000];
   snprintf(name, sizeof(name), "%s/LOG", path);
@@ -126,6 +139,13 @@ static void CheckAddFilters(const char* path) {
   char* const log = calloc(1, most + 1);
   CHECK(log != NULL && fread(log, 1, most, file) > 0);
   fclose(file);
+  rocksdb_t* const db = rocksdb_open(options, path, &error);
+  CheckNoError(error);
+  text = deltabloom_rocksdb_filters_of_database(db, NULL, &error);
+  CheckNoError(error);
+  CHECK(strstr(text, "bits_per_key=18") != NULL);
+  free(text);
+  rocksdb_close(db);
   rocksdb_destroy_db(options, path, &error);
   CheckNoError(error);
   rocksdb_options_destroy(options);

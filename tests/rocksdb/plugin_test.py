@@ -143,7 +143,7 @@ class InTree(InAFolder):
         }
         self.assertEqual(len(sources), len(set(sources)))
         self.assertEqual(set(sources), expected)
-        self.assertEqual(len(expected), len(COMPILED) - (2 if without_c else 0))
+        self.assertEqual(len(expected), len(COMPILED) - (3 if without_c else 0))
         for source in sources:
             self.assertTrue((self.folder / "plugin/deltabloom" / source).is_file(), source)
 

@@ -10,6 +10,7 @@ Command EstimateCommand();
 Command VerifyCommand();
 Command DoctorCommand();
 Command RefilterCommand();
+Command CheckCommand();
 Command RunCommand();
 
 }  // namespace deltabloom::tools

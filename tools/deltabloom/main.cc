@@ -11,10 +11,14 @@ std::vector<Command> Commands() {
   return {InspectCommand(),  EstimateCommand(),
           VerifyCommand(),   DoctorCommand(),
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
-          RefilterCommand(),
+          RefilterCommand(), CheckCommand(),
 #else
           {"refilter",
            "Replace the filters of a database by better ones",
+           nullptr,
+           "RocksDB (librocksdb-dev)"},
+          {"check",
+           "Say whether the text of a filter policy is right",
            nullptr,
            "RocksDB (librocksdb-dev)"},
 #endif
