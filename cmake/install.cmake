@@ -1,6 +1,15 @@
 # cmake --install: headers, libraries, find_package(deltabloom COMPONENTS
 # core shared redis rocksdb leveldb) and one pkg-config file per component.
 
+# The folder that the loader beside it looks into.
+if(TARGET deltabloom_rocksdb_plugin OR DELTABLOOM_ROCKSDB_HEADERS)
+  install(TARGETS deltabloom_rocksdb_module
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/deltabloom COMPONENT deltabloom_module)
+endif()
+if(DELTABLOOM_ROCKSDB_HEADERS)
+  return()
+endif()
+
 include(CMakePackageConfigHelpers)
 
 set(deltabloom_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/deltabloom)
@@ -65,7 +74,7 @@ function(deltabloom_install target component)
 endfunction()
 
 file(GLOB deltabloom_core_headers CONFIGURE_DEPENDS include/deltabloom/*.h)
-list(FILTER deltabloom_core_headers EXCLUDE REGEX "/(rocksdb|leveldb|key_transform)[a-z_]*\\.h$")
+list(FILTER deltabloom_core_headers EXCLUDE REGEX "/(rocksdb|leveldb|load|key_transform)[a-z_]*\\.h$")
 
 deltabloom_install(deltabloom core
   PACKAGE runtime
@@ -148,8 +157,10 @@ deltabloom_install(deltabloom_leveldb leveldb
   HEADERS include/deltabloom/leveldb.h)
 
 if(TARGET deltabloom_rocksdb_plugin)
-  install(TARGETS deltabloom_rocksdb_plugin deltabloom_rocksdb_plugin_policy
-    LIBRARY DESTINATION ${deltabloom_plugin_dir} COMPONENT deltabloom_plugin)
+  install(TARGETS deltabloom_rocksdb_plugin
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT deltabloom_plugin)
+  install(FILES include/deltabloom/load.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deltabloom COMPONENT deltabloom_development)
 endif()
 
 configure_package_config_file(cmake/deltabloomConfig.cmake.in

@@ -80,13 +80,22 @@ if(TARGET deltabloom_rocksdb)
       "A filter policy for the unmodified RocksDB ${minor}, by a call, by name in"
       "OPTIONS files, or from C. Fewer false positives per byte than RocksDB's own"
       "filters, which it reads.")
-  deltabloom_package(plugin deltabloom-rocksdb${minor}-plugin database
-    "filters for sorted string tables: plugin for RocksDB ${minor}"
-    SUGGESTS "deltabloom-tools, rocksdb-tools"
+  deltabloom_package(plugin deltabloom-rocksdb-plugin database
+    "filters for sorted string tables: plugin for RocksDB"
+    SUGGESTS "deltabloom-rocksdb${minor}-module, deltabloom-tools, rocksdb-tools"
     DESCRIPTION
-      "Makes the filter policy known to programs as they are, that use the shared"
-      "RocksDB ${minor} and OPTIONS files: by LD_PRELOAD of"
-      "/usr/${deltabloom_plugin_dir}/libdeltabloom_rocksdb_plugin.so.")
+      "Finds the RocksDB of a program, and loads the filter policy for its version"
+      "from a package deltabloom-rocksdbX.Y-module: by LD_PRELOAD of"
+      "/usr/${CMAKE_INSTALL_LIBDIR}/libdeltabloom_rocksdb_plugin.so, or from other languages.")
+  deltabloom_package(module deltabloom-rocksdb${minor}-module database
+    "filters for sorted string tables: module for RocksDB ${minor}"
+    DEPENDS "deltabloom-rocksdb-plugin ${exactly}, libstdc++6 (>= 11)"
+    SUGGESTS "librocksdb${minor}"
+    DESCRIPTION
+      "Makes the filter policy known to programs as they are, that use RocksDB"
+      "${minor}, shared or in a program or library that exports its functions.")
+  # dpkg-shlibdeps would look for the host, which every program brings itself.
+  set(CPACK_DEBIAN_DELTABLOOM_MODULE_PACKAGE_SHLIBDEPS OFF)
   string(REGEX MATCH "^([0-9]+)\\.([0-9]+)" next ${minor})
   math(EXPR next "${CMAKE_MATCH_2} + 1")
   string(APPEND development_depends

@@ -1,4 +1,5 @@
 # Finds RocksDB and sets deltabloom_rocksdb to the target to link. In this order:
+#   DELTABLOOM_ROCKSDB_HEADERS: headers alone, for a module
 #   a target of this build, where RocksDB is part of it
 #   DELTABLOOM_ROCKSDB_PREFIX: what is installed there, and nothing else
 #   RocksDB's CMake package, as RocksDB and vcpkg install it
@@ -26,6 +27,21 @@ macro(deltabloom_take_rocksdb found_in)
   endforeach()
 endmacro()
 
+if(DELTABLOOM_ROCKSDB_HEADERS)
+  unset(deltabloom_rocksdb_headers)
+  find_path(deltabloom_rocksdb_headers rocksdb/version.h NO_CACHE NO_DEFAULT_PATH
+    PATHS ${DELTABLOOM_ROCKSDB_HEADERS} PATH_SUFFIXES include rocksdb/include)
+  if(NOT deltabloom_rocksdb_headers)
+    message(FATAL_ERROR "No rocksdb/version.h in DELTABLOOM_ROCKSDB_HEADERS="
+      "${DELTABLOOM_ROCKSDB_HEADERS}, nor in include/ or rocksdb/include/ there")
+  endif()
+  if(NOT TARGET RocksDB::headers)
+    add_library(RocksDB::headers INTERFACE IMPORTED GLOBAL)
+    set_target_properties(RocksDB::headers PROPERTIES
+      INTERFACE_INCLUDE_DIRECTORIES ${deltabloom_rocksdb_headers})
+  endif()
+  deltabloom_take_rocksdb("DELTABLOOM_ROCKSDB_HEADERS" RocksDB::headers)
+endif()
 deltabloom_take_rocksdb("this build" <kind> RocksDB::<kind>)
 if(NOT deltabloom_rocksdb)
   set(deltabloom_rocksdb_where "")

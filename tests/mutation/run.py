@@ -74,7 +74,7 @@ TESTS = [
         [
             "rocksdb_dlclose_test",
             "rocksdb_plugin_test",
-            "rocksdb_preload_test",
+            "rocksdb_hosts_test",
             "rocksdb_statistics_file_test",
         ],
     ),
@@ -335,7 +335,7 @@ class Tree:
         known = {line.partition(":")[0] for line in listed}
         # Most tests are named like their programs.
         targets = {test for test in tests if test in known} | {"deltabloom_rocksdb_plugin"}
-        if "rocksdb_preload_test" in tests:
+        if "rocksdb_hosts_test" in tests:
             targets |= {name for name in known if re.fullmatch(r"rocksdb_preload_[a-z]+", name)}
         targets = sorted(targets)
         print(f"Building {len(targets)} programs without a change.", flush=True)

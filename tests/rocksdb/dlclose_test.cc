@@ -13,6 +13,11 @@ namespace {
 TEST(DlcloseTest, RegisteredPolicyStays) {
   void* const plugin = dlopen(DELTABLOOM_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(plugin, nullptr) << dlerror();
+  const auto load = reinterpret_cast<int (*)(const char*, char**)>(
+      dlsym(plugin, "deltabloom_load"));
+  ASSERT_NE(load, nullptr) << dlerror();
+  char* error = nullptr;
+  ASSERT_EQ(load(nullptr, &error), 1) << error;
   ASSERT_EQ(dlclose(plugin), 0) << dlerror();
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   const rocksdb::Status status = rocksdb::FilterPolicy::CreateFromString(

@@ -319,6 +319,8 @@ class Run(unittest.TestCase):
     def test_with_a_plugin(self):
         for file in pathlib.Path(sys.argv[2]).parent.glob("libdeltabloom_rocksdb_plugin*.so"):
             shutil.copy(file, self.plugins)
+        modules = pathlib.Path(sys.argv[2]).parent / "deltabloom"
+        shutil.copytree(modules, self.plugins / modules.name)
         done = run(self.tool, "run")
         self.assertEqual(done.stdout, f"{self.plugins}/libdeltabloom_rocksdb_plugin.so\n")
         options = self.folder / "options"
@@ -350,6 +352,41 @@ class Run(unittest.TestCase):
         self.assertIn(
             "libdeltabloom_rocksdb_plugin.so does not exist: install the plugin", done.stderr
         )
+
+
+class Check(unittest.TestCase):
+    def test_texts(self):
+        for text, expected in (
+            ("deltabloom:12", "bits_per_key=12"),
+            ("filter_policy={id=deltabloom;layout=compact;}", "layout=compact"),
+            ("deltabloom.range", "id=deltabloom.range"),
+            ("table_properties_collectors={id=deltabloom.range;bits_per_key=6}", "bits_per_key=6"),
+        ):
+            with self.subTest(text):
+                done = run(TOOL, "check", text)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(expected, done.stdout)
+                self.assertRegex(done.stdout, r"valid, as RocksDB \d+\.\d+\.\d+ parses it\n$")
+
+    def test_wrong_texts(self):
+        for text, expected in (
+            ("deltabloom:nan", "bits_per_key 'nan' is not valid: use 0 to 1000"),
+            ("deltablom:10", "'deltablom:10' is no filter policy of Deltabloom: RocksDB takes it"),
+            (
+                "bloomfilter:10",
+                "is no filter policy of Deltabloom: RocksDB takes it for bloomfilter",
+            ),
+            ("deltabloom.rnge", "is no filter policy of Deltabloom"),
+            ("{id=deltabloom.range;bits=6}", "bits"),
+            ("", "'' is no filter policy of Deltabloom: RocksDB takes it for none"),
+        ):
+            with self.subTest(text):
+                done = run(TOOL, "check", text, "--json")
+                self.assertEqual(done.returncode, 1, done.stdout)
+                answer = json.loads(done.stdout)
+                self.assertFalse(answer["valid"])
+                self.assertRegex(answer["error"], "^deltabloom: ")
+                self.assertIn(expected, answer["error"])
 
 
 if __name__ == "__main__":

@@ -100,10 +100,10 @@ void ReadRocksDB(ProcessReport* report) {
   report->built_for = internal::HeadersVersion();
   report->loaded = rocksdb::GetRocksVersionAsString(true);
   report->problem = internal::LibraryProblem();
-  internal::ForEachRocksDB(
-      [](const internal::LoadedRocksDB& rocksdb, void* argument) {
+  deltabloom_for_each_host(
+      [](const deltabloom_host* host, void* argument) {
         static_cast<ProcessReport*>(argument)->libraries.emplace_back(
-            *rocksdb.path == '\0' ? "this program" : rocksdb.path);
+            *host->path == '\0' ? "this program" : host->path);
       },
       report);
 }

@@ -21,7 +21,7 @@
 #include <thread>
 #include <utility>
 
-#include "deltabloom/c.h"
+#include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/process.h"
 #include "util/json.h"
@@ -190,13 +190,18 @@ class StatisticsWriter {
   // Returns an empty text if memory has run out: the file stays as it was.
   std::string Text() const {
     const MutexLock lock(collecting);
-    const std::unique_ptr<char, decltype(&std::free)> text(
-        deltabloom_rocksdb_statistics(settings_.json ? "json" : "prometheus",
-                                      nullptr),
-        std::free);
-    if (text == nullptr) return {};
-    if (settings_.json) return text.get() + std::string("\n");
-    return settings_.is_of_process ? WithProcessLabel(text.get()) : text.get();
+    std::string text;
+    WithoutThrowing([&] {
+      const auto statistics = GetRocksDBFilterStatistics();
+      if (settings_.json) {
+        text = statistics.ToJson() + "\n";
+      } else if (settings_.is_of_process) {
+        text = WithProcessLabel(statistics.ToPrometheus());
+      } else {
+        text = statistics.ToPrometheus();
+      }
+    });
+    return text;
   }
 
   // Replaces the file as a whole, so that readers never see a part of it.

@@ -1,14 +1,18 @@
 // Stands in for another version of RocksDB: has its mark, and one function that
 // both versions have. Where two versions are in one process, the constructors
-// of global objects in one call it in the other.
+// of global objects in one call it in the other. With HAS_VERSION it also has
+// the function that tells the version, as a RocksDB that hides none.
 #include <unistd.h>
+#ifdef HAS_VERSION
+#include <string>
+#endif
 
 #pragma GCC visibility push(default)
 
 extern "C" {
 
 extern const char deltabloom_test_mark[];
-const char deltabloom_test_mark[] = "rocksdb_build_git_sha:other";
+const char deltabloom_test_mark[] = "rocksdb_build_git_tag:other";
 
 void Destroy() __asm__("_ZN7rocksdb22BlockBasedTableOptionsD1Ev");
 void DestroyBase() __asm__("_ZN7rocksdb22BlockBasedTableOptionsD2Ev");
@@ -18,5 +22,14 @@ void Destroy() { _exit(99); }
 void DestroyBase() { _exit(99); }
 
 }  // extern "C"
+
+#ifdef HAS_VERSION
+namespace rocksdb {
+std::string GetRocksVersionAsString(bool with_patch);
+std::string GetRocksVersionAsString(bool with_patch) {
+  return with_patch ? "99.1.2" : "99.1";
+}
+}  // namespace rocksdb
+#endif
 
 #pragma GCC visibility pop
