@@ -1,5 +1,5 @@
 """The examples in Python, Go, Rust and Node open a database with levels, one in
-Python scans with range filters, that in Java makes policies.
+Python scans with range filters.
 
 Usage: bindings_test.py SOURCE LIBDELTABLOOM_ROCKSDB GO RUSTC [unittest options]
 """
@@ -15,24 +15,7 @@ import unittest
 SOURCE, LIBRARY = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 GO, RUSTC = ("" if tool.endswith("-NOTFOUND") else tool for tool in sys.argv[3:5])
 EXAMPLES = SOURCE / "examples" / "bindings"
-NODE, JAVAC = shutil.which("node"), shutil.which("javac")
-
-# The part of RocksJava that the example needs.
-STUB = """package org.rocksdb;
-public abstract class Filter {
-  protected Filter(long handle) { if (handle == 0) throw new IllegalStateException(); }
-}"""
-PROGRAM = """public class Program {
-  public static void main(String[] options) {
-    for (String each : options) {
-      try {
-        System.out.println(new DeltabloomFilter(each).getClass().getName());
-      } catch (IllegalArgumentException error) {
-        System.out.println(error.getMessage());
-      }
-    }
-  }
-}"""
+NODE = shutil.which("node")
 
 
 class Bindings(unittest.TestCase):
@@ -95,34 +78,6 @@ class Bindings(unittest.TestCase):
     )
     def test_node(self):
         self.check(NODE, EXAMPLES / "database.js")
-
-    @unittest.skipUnless(JAVAC, "no Java compiler is installed (default-jdk)")
-    def test_java(self):
-        for name, text in (("Filter", STUB), ("Program", PROGRAM)):
-            (self.folder / f"{name}.java").write_text(text)
-        headers = pathlib.Path(JAVAC).resolve().parents[1] / "include"
-        self.run_step(
-            "c++",
-            "-std=c++17",
-            "-shared",
-            "-fPIC",
-            EXAMPLES / "deltabloom_filter.cc",
-            "-o",
-            "libdeltabloom_filter.so",
-            f"-I{headers}",
-            f"-I{headers}/linux",
-            "-Iinclude",
-            "-Llib",
-            "-ldeltabloom_rocksdb",
-            "-lrocksdb",
-        )
-        self.run_step(
-            JAVAC, "-d", ".", "Filter.java", "Program.java", EXAMPLES / "DeltabloomFilter.java"
-        )
-        java = ["java", "-Djava.library.path=.", "Program"]
-        good, bad = self.run_step(*java, "deltabloom:10", "deltabloom:nan").splitlines()
-        self.assertEqual(good, "DeltabloomFilter")
-        self.assertIn("bits_per_key 'nan' is not valid", bad)
 
 
 if __name__ == "__main__":

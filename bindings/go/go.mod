@@ -1,0 +1,3 @@
+module deltabloom
+
+go 1.19

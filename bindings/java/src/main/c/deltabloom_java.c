@@ -1,0 +1,103 @@
+/* The native half of deltabloom.Deltabloom. */
+#include <jni.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "engines/rocksdb/plugin/loader.h"
+
+static void throw_exception(JNIEnv* env, const char* line) {
+  const jclass type = (*env)->FindClass(env, "org/rocksdb/RocksDBException");
+  if (type != NULL) (*env)->ThrowNew(env, type, line);
+}
+
+/* The module that load() below has loaded. */
+static const struct deltabloom_module* module;
+
+static void* from_handle(jlong handle) { return (void*)(intptr_t)handle; }
+
+/* Throws *error, or returns the text; frees both. */
+static jstring returned(JNIEnv* env, char* text, char* error) {
+  jstring result = NULL;
+  if (text == NULL) {
+    throw_exception(env, error == NULL ? "deltabloom: out of memory" : error);
+  } else {
+    result = (*env)->NewStringUTF(env, text);
+  }
+  free(text);
+  free(error);
+  return result;
+}
+
+JNIEXPORT void JNICALL Java_deltabloom_Deltabloom_loadModule(JNIEnv* env,
+                                                             jclass type,
+                                                             jstring folder) {
+  (void)type;
+  const char* const chosen =
+      folder == NULL ? NULL : (*env)->GetStringUTFChars(env, folder, NULL);
+  char* const problem = malloc(DELTABLOOM_PROBLEM_SIZE);
+  if (problem == NULL) {
+    throw_exception(env, "deltabloom: out of memory");
+  } else if (deltabloom_load_module(chosen, &module, problem) !=
+             DELTABLOOM_LOADED) {
+    throw_exception(env, problem);
+  }
+  free(problem);
+  if (chosen != NULL) (*env)->ReleaseStringUTFChars(env, folder, chosen);
+}
+
+JNIEXPORT jlong JNICALL Java_deltabloom_Deltabloom_newPolicy(JNIEnv* env,
+                                                             jclass type,
+                                                             jstring text) {
+  (void)type;
+  const char* const chars = (*env)->GetStringUTFChars(env, text, NULL);
+  if (chars == NULL) return 0;
+  char* error = NULL;
+  void* const policy = module->new_policy(chars, &error);
+  (*env)->ReleaseStringUTFChars(env, text, chars);
+  if (policy == NULL) {
+    throw_exception(env, error == NULL ? "deltabloom: out of memory" : error);
+  }
+  free(error);
+  return (jlong)(intptr_t)policy;
+}
+
+JNIEXPORT jstring JNICALL Java_deltabloom_Deltabloom_checkText(JNIEnv* env,
+                                                               jclass type,
+                                                               jstring text) {
+  (void)type;
+  const char* const chars = (*env)->GetStringUTFChars(env, text, NULL);
+  if (chars == NULL) return NULL;
+  char* error = NULL;
+  char* const full = module->check(chars, &error);
+  (*env)->ReleaseStringUTFChars(env, text, chars);
+  return returned(env, full, error);
+}
+
+JNIEXPORT jstring JNICALL Java_deltabloom_Deltabloom_filtersOfOptions(
+    JNIEnv* env, jclass type, jlong options) {
+  (void)type;
+  char* error = NULL;
+  char* const text = module->filters_of_options(from_handle(options), &error);
+  return returned(env, text, error);
+}
+
+JNIEXPORT jstring JNICALL Java_deltabloom_Deltabloom_filtersOfDatabase(
+    JNIEnv* env, jclass type, jlong db, jlong family) {
+  (void)type;
+  char* error = NULL;
+  char* const text = module->filters_of_database(from_handle(db),
+                                                 from_handle(family), &error);
+  return returned(env, text, error);
+}
+
+JNIEXPORT jstring JNICALL Java_deltabloom_Deltabloom_statisticsIn(
+    JNIEnv* env, jclass type, jstring format) {
+  (void)type;
+  const char* const chars = (*env)->GetStringUTFChars(env, format, NULL);
+  if (chars == NULL) return NULL;
+  char* error = NULL;
+  char* const text = module->statistics(chars, &error);
+  (*env)->ReleaseStringUTFChars(env, format, chars);
+  return returned(env, text, error);
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Runs the commands of the pages of bindings/ with the real packages of each
+# language, from their registries, and the modules for them.
+#
+#   script/test --long bindings [LANGUAGE...]      java go node python; default: all
+#
+# It takes some minutes for each module that is built, and needs a network. cargo fetches
+# RocksDB's headers.
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. script/common.sh
+script=script/test
+[[ ! " $* " =~ \ (-h|--help)\  ]] || { head_of_script; exit; }
+languages=("$@")
+[ ${#languages[@]} -gt 0 ] || languages=(java go node python)
+for language in "${languages[@]}"; do
+  if [ ! -f "bindings/$language/README.md" ]; then
+    echo "$script: --long bindings '$language': use java, go, node or python" >&2
+    exit 2
+  fi
+done
+
+script/bootstrap build core bindings
+# Those of Debian 12 are too old for the packages.
+for program in cargo npm; do
+  command -v "$program" >/dev/null || { echo "$script: --long bindings needs $program in PATH" >&2; exit 1; }
+done
+cmake -S . -B build/bindings -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_FAST_BUILD=ON \
+  -DDELTABLOOM_ROCKSDB=ON -DDELTABLOOM_{LEVELDB,SHARED_FILTERS,REDIS,TOOLS,EXAMPLES}=OFF >/dev/null
+cmake --build build/bindings -j "${JOBS:-$(nproc)}" --target deltabloom_rocksdb_plugin
+export DELTABLOOM_PLUGIN=$top/build/bindings/engines/rocksdb/libdeltabloom_rocksdb_plugin.so
+
+# The shell blocks of a page, in one shell.
+run_page() {
+  echo "== bindings/$1/README.md"
+  sed -n '/^```sh$/,/^```$/{/^```/d;p}' "bindings/$1/README.md" | bash -euxo pipefail -s
+}
+
+# Java's tests with another RocksJava: VERSION CRATE CXX11_ABI [CLASSIFIER]
+run_java() {
+  echo "== RocksJava $1"
+  script/package modules --cxx11-abi "$3" "crate:$2"
+  mvn --batch-mode --quiet --file bindings/java/pom.xml test -Drocksdb.version="$1" -Drocksdb.classifier="${4:-}"
+}
+
+for language in "${languages[@]}"; do
+  run_page "$language"
+  if [ "$language" = java ]; then
+    run_java 10.4.2 librocksdb-sys@0.17.3 0 linux64
+    run_java 11.1.2 rust-librocksdb-sys@0.47.0 1
+    # A module of one version under the name of another: refused, in both directions.
+    folder=$(mktemp -d)
+    cp build/modules/rocksdb-10.4-cxx11abi0.so "$folder/rocksdb-7.9-cxx11abi0.so"
+    cp build/modules/rocksdb-7.9-cxx11abi0.so "$folder/rocksdb-10.4-cxx11abi0.so"
+    for version in 7.9.2 10.4.2; do
+      classes=bindings/java/target/classes:$(find ~/.m2/repository/org/rocksdb/rocksdbjni/$version -name '*.jar' -size +1M | head -n 1)
+      answer=$(java -cp "$classes" -Ddeltabloom.modules="$folder" bindings/java/example/Database.java "$folder/db" 2>&1 || true)
+      grep -E "built for RocksDB [0-9.]+, but the RocksDB loaded is $version|does not load into" <<<"$answer"
+    done
+    rm -r "$folder"
+  fi
+done
+echo "the bindings' pages hold: ${languages[*]}"
