@@ -86,8 +86,8 @@ JNIEXPORT jstring JNICALL Java_deltabloom_Deltabloom_filtersOfDatabase(
     JNIEnv* env, jclass type, jlong db, jlong family) {
   (void)type;
   char* error = NULL;
-  char* const text = module->filters_of_database(from_handle(db),
-                                                 from_handle(family), &error);
+  char* const text =
+      module->filters_of_database(from_handle(db), from_handle(family), &error);
   return returned(env, text, error);
 }
 
