@@ -32,7 +32,7 @@ export DELTABLOOM_PLUGIN=$top/build/bindings/engines/rocksdb/libdeltabloom_rocks
 # The shell blocks of a page, in one shell.
 run_page() {
   echo "== bindings/$1/README.md"
-  sed -n '/^```sh$/,/^```$/{/^```/d;p}' "bindings/$1/README.md" | bash -euxo pipefail -s
+  sed -n '/^```sh$/,/^```$/{/^```/d;p}' "bindings/$1/README.md" | bash -eux -s
 }
 
 # Java's tests with another RocksJava: VERSION CRATE CXX11_ABI [CLASSIFIER]
