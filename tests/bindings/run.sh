@@ -2,19 +2,20 @@
 # Runs the commands of the pages of bindings/ with the real packages of each
 # language, from their registries, and the modules for them.
 #
-#   script/test --long bindings [LANGUAGE...]      java go node python; default: all
+#   script/test --long bindings [LANGUAGE...]      java rust go node python; default: all
 #
-# It takes some minutes for each module that is built, and needs a network. cargo fetches
+# It takes some minutes for each module that is built, and half an hour of processor time
+# for Rust, which compiles RocksDB itself. It needs a network. cargo fetches
 # RocksDB's headers.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . script/common.sh
 script=script/test
 [[ ! " $* " =~ \ (-h|--help)\  ]] || { head_of_script; exit; }
 languages=("$@")
-[ ${#languages[@]} -gt 0 ] || languages=(java go node python)
+[ ${#languages[@]} -gt 0 ] || languages=(java rust go node python)
 for language in "${languages[@]}"; do
   if [ ! -f "bindings/$language/README.md" ]; then
-    echo "$script: --long bindings '$language': use java, go, node or python" >&2
+    echo "$script: --long bindings '$language': use java, rust, go, node or python" >&2
     exit 2
   fi
 done
