@@ -573,7 +573,7 @@ class StatisticsFile(InAFolder):
         """Starts a program that is no program of RocksDB's: Python."""
         host = pathlib.Path(__file__).parent / "preload" / "host.py"
         process = subprocess.Popen(
-            [sys.executable, host, POLICY, ROCKSDB, self.db, mode],
+            [sys.executable, host, PLUGIN, ROCKSDB, self.db, mode],
             env=dict(os.environ, DELTABLOOM_STATISTICS_SECONDS="1", **variables),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

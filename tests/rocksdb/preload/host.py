@@ -1,16 +1,18 @@
 """A program that is not RocksDB's and reads a database by its C functions, with
 the plugin's policy. It ends when its standard input does, or with a line there.
 
-usage: host.py POLICY.so LIBROCKSDB.so DATABASE (read|fork)
+usage: host.py PLUGIN.so LIBROCKSDB.so DATABASE (read|fork)
 """
 
 import ctypes
 import os
 import sys
 
-policy, rocksdb, database, mode = sys.argv[1:]
-ctypes.CDLL(policy)
+plugin, rocksdb, database, mode = sys.argv[1:]
 library = ctypes.CDLL(rocksdb)
+loader = ctypes.CDLL(plugin)
+if not loader.deltabloom_load(None, None):
+    sys.exit("deltabloom_load found no module")
 
 
 def call(name, *arguments, result=ctypes.c_void_p):
