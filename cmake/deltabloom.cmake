@@ -7,7 +7,7 @@ target_compile_options(deltabloom_build_flags INTERFACE
   $<$<BOOL:${DELTABLOOM_WERROR}>:-Werror>)
 # clang checks which mutex is held (util/mutex.h).
 target_compile_options(deltabloom_build_flags INTERFACE
-  $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wthread-safety>)
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wthread-safety>)
 # Assertions are for builds with sanitizers, whatever the type of the build.
 if(NOT DELTABLOOM_SANITIZE)
   target_compile_options(deltabloom_build_flags INTERFACE -DNDEBUG)

@@ -252,7 +252,7 @@ TEST(RangeBits, TheLastPlaceIsKeptDownToTwo) {
 TEST(RangeBits, TheLimitOfATable) {
   FilterBuilder::Limits limits;
   std::string why;
-  for (const uint64_t bytes : {1500, 2000, 3000, 5000}) {
+  for (const uint64_t bytes : {1500u, 2000u, 3000u, 5000u}) {
     limits.bytes = bytes;
     const std::string filter =
         FilterOf("8", Groups(), 8, Order::kBytewise, &why, limits);

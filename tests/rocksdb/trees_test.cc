@@ -383,7 +383,7 @@ TEST_F(TreesTest, FourRunsHaveTheRatesOfTheRule) {
   }
   const MeasuredTree tree = Measure(db);
   ASSERT_EQ(tree.runs.size(), 4u) << tree.text;
-  for (int run = 0; run < 3; ++run) {
+  for (size_t run = 0; run < 3; ++run) {
     EXPECT_NEAR(tree.runs[run].bits / tree.runs[run].keys, 12.5, .15);
   }
   EXPECT_NEAR(tree.runs[3].bits / tree.runs[3].keys, 10, .1);
