@@ -12,7 +12,9 @@ from program_documents import PROGRAM, ProgramDocuments  # noqa: E402
 
 # Not every build has these commands.
 OPTIONAL = [
-    name for name in ("refilter", "check", "run") if (PROGRAM.parent / f"deltabloom-{name}.1").exists()
+    name
+    for name in ("refilter", "check", "run")
+    if (PROGRAM.parent / f"deltabloom-{name}.1").exists()
 ]
 
 
