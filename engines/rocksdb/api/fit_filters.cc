@@ -1,5 +1,4 @@
 // Defines FitRocksDBFilters() of deltabloom/rocksdb.h.
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "deltabloom/export.h"
 #include "engines/rocksdb/api/register.h"
