@@ -1,7 +1,6 @@
 #include "db_bench_ext/db/contenders.h"
 
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 

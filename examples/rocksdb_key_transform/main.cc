@@ -19,8 +19,6 @@
 #include <string>
 #include <string_view>
 
-#include "deltabloom/filter.h"
-
 namespace {
 
 constexpr size_t kVersionSize = 8;

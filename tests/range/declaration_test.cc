@@ -4,10 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "deltabloom/prefix_function.h"
 #include "tests/range/declarations.h"
 #include "util/range/functions.h"
 #include "util/range/place.h"

@@ -8,6 +8,7 @@
 #include <clocale>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -25,7 +26,6 @@
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "tests/rocksdb/equal_keys.h"
-#include "tests/rocksdb/range_scans.h"
 #include "tests/rocksdb/ranges_db.h"
 #include "tests/rocksdb/test_db.h"
 #include "util/version.h"

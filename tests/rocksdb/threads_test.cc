@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_ranges.h"
 #include "deltabloom/rocksdb_statistics.h"

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "deltabloom/rocksdb.h"
 #include "tests/folder.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"

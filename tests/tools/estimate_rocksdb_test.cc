@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "deltabloom/rocksdb.h"
+#include "tests/folder.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"
 

@@ -18,7 +18,6 @@
 #include "table/framing.h"
 #include "table/sst/sst.h"
 #include "tools/deltabloom/commands.h"
-#include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/program/console.h"
 #include "tools/program/program.h"

@@ -23,7 +23,6 @@
 #include <utility>
 #include <vector>
 
-#include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/base/options_file.h"
