@@ -61,7 +61,7 @@ BUILDING = [
     "rocksdb_statistics_test",
 ]
 STATISTICS = ["rocksdb_statistics_test", "rocksdb_threads_test", "rocksdb_lookup_test"]
-LEVELS = ["rocksdb_levels_*test", "rocksdb_tree_bits_test", "rocksdb_statistics_test"]
+BITS = ["rocksdb_table_bits_test", "rocksdb_trees_test"]
 
 # Patterns of files, where * also stands for slashes, and of tests: the first line
 # that fits counts.
@@ -78,8 +78,8 @@ TESTS = [
             "rocksdb_statistics_file_test",
         ],
     ),
-    ("engines/rocksdb/levels/level_bits*", [*LEVELS, *POLICY]),
-    ("engines/rocksdb/levels/*", LEVELS),
+    ("engines/rocksdb/policy/table_bits.*", BITS),
+    ("engines/rocksdb/base/filter_total.*", BITS),
     ("engines/rocksdb/statistics/*", [*POLICY, *STATISTICS]),
     ("engines/rocksdb/policy/bits_reader.*", [*POLICY, *BUILDING, *STATISTICS]),
     ("engines/rocksdb/base/key_*", [*POLICY, "rocksdb_key_transform_test", "rocksdb_filter_test"]),
@@ -96,7 +96,7 @@ TESTS = [
             "shared_filters_test",
             "concurrent_filter_test",
             "rocksdb_filter_test",
-            "rocksdb_tree_bits_test",
+            "rocksdb_trees_test",
         ],
     ),
     ("util/layouts/*/rate.cc", ["rate_test", *LAYOUTS]),
