@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/csv.h"
 #include "tests/folder.h"
 #include "tests/random.h"
