@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -101,9 +102,6 @@ std::vector<Column> ColumnsOf(const std::string& preset) {
             {"false_positive_rate", "false %", "%.3g", 100},
             {kAbsentReads, "reads absent", "%.4f"},
             {"present_data_block_reads_per_lookup", "present", "%.4f"},
-            {kAbsentMicros, "us absent", "%.1f"},
-            {"present_micros_per_lookup", "present", "%.1f"},
-            {"load_seconds", "load s", "%.1f"},
             {"missed_present_keys", "missed"}};
   }
   return {{"filter", "filter"},
@@ -137,7 +135,6 @@ std::string FormatMissed(const Json& results) {
 std::string CostOf(const Json& row) {
   return row["filter"].get<std::string>() + ": " +
          Fixed(Get(row, kAbsentReads), 4) + " data blocks, " +
-         Fixed(Get(row, kAbsentMicros), 1) + " microseconds, " +
          WithThousands(row["filter_bytes"]) + " bytes of filters.\n";
 }
 
@@ -362,10 +359,14 @@ std::string FormatRuns(const Tree& tree) {
   return bench::TextTable(rows);
 }
 
-std::string FormatResults(const Preset& preset, const Json& results) {
-  std::string text = bench::Table(results, ColumnsOf(preset.name));
+std::string FormatResult(const Preset& preset, const Json& result) {
+  return bench::TableLine(ColumnsOf(preset.name), result,
+                          std::string_view(kUniform).size());
+}
+
+std::string FormatSummary(const Preset& preset, const Json& results) {
   const Json& last = results.back();
-  text +=
+  std::string text =
       "\nLookups in each database: " + WithThousands(last["absent_lookups"]) +
       " of absent keys, " + WithThousands(last["present_lookups"]) +
       " of present ones.\n";
