@@ -105,8 +105,8 @@ std::string FormatRuns(const Tree& tree);
 // A line of the table of results: of a database, or the titles for null.
 std::string FormatResult(const Preset& preset, const bench::Json& result);
 
-// What follows the table of one tree: the number of lookups, missed keys, and
-// for the demo what kDefault saves compared with RocksDB's Bloom.
+// What follows the table of one tree: missed keys, and for the demo what
+// kDefault saves compared with RocksDB's Bloom.
 std::string FormatSummary(const Preset& preset, const bench::Json& results);
 
 // The results of one tree of the preset loading.

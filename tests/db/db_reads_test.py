@@ -149,9 +149,9 @@ class Demo(Case):
             self.assertNotIn(control, text)
         for name in DEMO:
             self.assertIn(f"\n{name} ", text)
+        self.assertRegex(text, r"\ndeltabloom .* 3,000 +0\.\d+ +600 +[01]\.\d+ +0\n")
         self.assertEqual(text.count("\nlevel "), 5)
         for words in (
-            "3,000 of absent keys, 600 of present ones.",
             "\nnone: ",
             "\nrocksdb-bloom: ",
             "\ndeltabloom: ",
