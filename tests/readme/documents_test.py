@@ -70,10 +70,7 @@ SURROUNDINGS = {
     "FitRocksDBFilters": "#include <deltabloom/rocksdb.h>\n#include <rocksdb/db.h>\n"
     "rocksdb::DB* db;\nrocksdb::ColumnFamilyHandle* family;\nstd::string error;\n"
     "std::vector<rocksdb::ColumnFamilyHandle*> families;\nrocksdb::Status status;\n",
-    "RocksDBRanges::New": "rocksdb::Options options;\nrocksdb::DB* db;\n"
-    "rocksdb::ColumnFamilyHandle* family;\n"
-    ""
-    "rocksdb::ReadOptions read_options;\nvoid Use(const rocksdb::Slice&, const rocksdb::Slice&);\n",
+    "RocksDBRanges::New": "",
 }
 
 
