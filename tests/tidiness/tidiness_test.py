@@ -40,6 +40,8 @@ MAY_INCLUDE = {
     "tools/deltabloom": ENGINES | {"tools/program"},
     "db_bench_ext": ENGINES | {"engines/leveldb"},
     "examples": {"include"},
+    # Nothing of what it is compared with.
+    "tests/reference": {"include"},
     "shared_filters/include": {"include"},
     "shared_filters/memory": CORE | {"shared_filters/include"},
     "shared_filters/redis": SHARED,
