@@ -26,7 +26,7 @@ from common import terminal, whole_file  # noqa: E402
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):
-        print(f"compare: {message}; see --help", file=sys.stderr)
+        print(f"{self.prog}: {message}; see {self.prog} --help", file=sys.stderr)
         sys.exit(2)
 
 
@@ -242,7 +242,7 @@ def main():
         return compare(chosen)
     except KeyboardInterrupt:
         terminal.Display().say(
-            f"compare: interrupted; finished runs are kept in {chosen.output}, "
+            f"script/compare: interrupted; finished runs are kept in {chosen.output}, "
             "the same command continues there"
         )
         return terminal.INTERRUPTED

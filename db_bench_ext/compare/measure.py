@@ -107,7 +107,7 @@ class Measurement:
             return action()
         except CellError as error:
             self.failures[name] = str(error)
-            self.display.say(f"compare: {error}")
+            self.display.say(f"script/compare: {error}")
             return None
 
     def run_all(self, cells, repetitions):

@@ -25,6 +25,35 @@ using internal::Plan;
 
 constexpr Layout kUnknown = static_cast<Layout>(200);
 
+// A filter ends in the last byte of one layout only.
+TEST(LayoutSelection, LastBytesAreOfOneLayout) {
+  for (const Hash hash : {Hash::kMurmurHash2, Hash::kLevelDB}) {
+    for (unsigned last_byte = 0; last_byte < 256; ++last_byte) {
+      std::string names;
+      for (const LayoutRow* row : internal::kLayouts) {
+        if (row->classic_hash == hash && last_byte >= row->first_marker &&
+            last_byte <= row->last_marker) {
+          names += std::string(names.empty() ? "" : ", ") + row->name;
+        }
+      }
+      EXPECT_EQ(names.find(','), std::string::npos)
+          << last_byte << ": " << names;
+    }
+  }
+}
+
+// A fallback is built from the hashes that were collected for the layout.
+TEST(LayoutSelection, FallbacksHaveTheSameHash) {
+  for (const LayoutRow* row : internal::kLayouts) {
+    if (row->fallback == nullptr) continue;
+    EXPECT_EQ(row->fallback->hash_size, row->hash_size) << row->name;
+    for (const std::string key :
+         {"", "a", "sixteen bytes...", "more than sixteen"}) {
+      EXPECT_EQ(row->fallback->hash(key), row->hash(key)) << row->name << key;
+    }
+  }
+}
+
 TEST(LayoutSelection, NamesGoThereAndBack) {
   for (const char* name : {"classic", "local", "compact"}) {
     Layout layout = kUnknown;

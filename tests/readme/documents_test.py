@@ -93,10 +93,11 @@ class Readme(unittest.TestCase):
     @unittest.skipUnless(LIBRARY, "a build without the shared library")
     def test_programs_of_the_readme_run(self):
         text = (pathlib.Path(SOURCE) / "README.md").read_text()
-        programs = [block for block in blocks(text, "cpp") if "int main(" in block]
-        self.assertGreaterEqual(len(programs), 1)
+        outputs = ["OK\n", "user:17:order:1\n"]
+        programs = blocks(text, "cpp")
+        self.assertEqual(len(programs), len(outputs))
         library = pathlib.Path(LIBRARY).parent
-        for program in programs:
+        for program, output in zip(programs, outputs):
             with self.subTest(program), tempfile.TemporaryDirectory() as folder:
                 pathlib.Path(folder, "your_program.cc").write_text(program)
                 done = run(
@@ -105,7 +106,7 @@ class Readme(unittest.TestCase):
                     " -ldeltabloom_rocksdb -lrocksdb && ./your_program",
                     folder,
                 )
-                self.assertEqual(done.returncode, 0, done.stdout)
+                self.assertEqual((done.returncode, done.stdout), (0, output))
 
     @unittest.skipUnless(LIBRARY, "a build without the shared library for other languages")
     def test_policies_of_options_files_are_taken(self):

@@ -41,6 +41,8 @@ MAY_INCLUDE = {
     "tools/deltabloom": ENGINES | {"tools/program", "tools/sst"},
     "db_bench_ext": ENGINES | {"engines/leveldb", "tools/sst"},
     "examples": {"include"},
+    # Nothing of what it is compared with.
+    "tests/reference": {"include"},
     "shared_filters/include": {"include"},
     "shared_filters/memory": CORE | {"shared_filters/include"},
     "shared_filters/redis": SHARED,
@@ -159,6 +161,23 @@ class Tidiness(unittest.TestCase):
                 for option in re.findall(r"--[a-z-]+", options):
                     self.assertIn(option, takes, f"{here}: script/{script}{options}")
         self.assertGreater(commands, 10)
+
+    def test_each_option_of_the_policy_is_where_it_belongs(self):
+        # Every member has a row, or options.cc would not compile.
+        text = (ROOT / "engines/rocksdb/base/options.cc").read_text()
+        rows = text[text.index("kRowsOfOptions[] = {") : text.index("MembersOf(")]
+        names = re.findall(r'(?m)^ +(?:\{|[^"]*\()?"(\w+)",', rows)
+        names += re.findall(r'Switch<&PolicyOptions::\w+>\("(\w+)"\)', rows)
+        members = re.search(r"std::tie\(([^)]*)\)", text)[1].split(",")
+        self.assertEqual(len(set(names)), len(members), names)
+        for file in [
+            "docs/guide.md",
+            "tests/torture/database.cc",
+            "tests/fuzz/dictionaries/policy_fuzz",
+        ]:
+            there = (ROOT / file).read_text()
+            for name in names:
+                self.assertRegex(there, rf"\b{name}\b", f"{file} lacks {name}")
 
 
 if __name__ == "__main__":

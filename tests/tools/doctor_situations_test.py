@@ -17,6 +17,7 @@ TOOL, PLUGIN = sys.argv[1], preloadable(sys.argv[2])
 
 BLOOM, RIBBON, OURS = "bloomfilter:10:false", "ribbonfilter:10", "deltabloom:10"
 OWN = "{id=deltabloom;compatibility=own;}"
+UPPER_ONLY = "{id=deltabloom;bits_per_key=0;upper_bits_per_key=10;}"
 LOWERCASE = "{id=deltabloom;key_transform=ascii_lowercase;}"
 PARTITIONED = {
     "table": "partition_filters=true\n  index_type=kTwoLevelIndexSearch\n  metadata_block_size=512"
@@ -120,6 +121,16 @@ class Situations(DatabaseTest):
             1,
             "tables_without_filter",
             "reads 1.0000 data blocks",
+        ),
+        (
+            "a table above the last level was written without",
+            lambda t: t.then(
+                UPPER_ONLY,
+                t.more(t.ldb(t.database(UPPER_ONLY), "compact", preload=PLUGIN), "nullptr"),
+            ),
+            1,
+            "tables_without_filter",
+            "no filter in 1 table in level 0, of ",
         ),
         (
             "one table of two was written without",
@@ -510,6 +521,11 @@ class Situations(DatabaseTest):
             ["no_filter_by_choice"] * 2,
         ),
         (
+            "filters above the last level only",
+            lambda t: t.more(t.ldb(t.database(UPPER_ONLY), "compact", preload=PLUGIN), UPPER_ONLY),
+            ["no_filter_by_choice"] * 2,
+        ),
+        (
             "no new filters, by choice",
             lambda t: t.then("deltabloom:0", t.database()),
             ["no_filter_by_choice"],
@@ -657,6 +673,10 @@ class Situations(DatabaseTest):
         for name, make, notes in self.HEALTHY:
             with self.subTest(name):
                 self.assertEqual([finding["code"] for finding in self.look(make, 0)], notes)
+
+    def test_filters_above_the_last_level_only(self):
+        (note,) = self.look(lambda t: t.database(UPPER_ONLY), 0)
+        self.assertIn(" builds no filters in the last level: ", note["what"])
 
     def test_loading(self):
         for name, make, words in self.LOADING:

@@ -210,11 +210,15 @@ bool Overlap(const KeyRanges& ranges, const DatabaseTable& table) {
   return after != ranges.begin() && std::prev(after)->second >= first;
 }
 
-// With optimize_filters_for_hits RocksDB builds no filter where a compaction
-// finds nothing older below, and asks none in the last level but level 0.
-void ApplyOptimizeForHits(Database* database) {
+// With optimize_filters_for_hits, or a policy with less than 0.5 bits_per_key,
+// no filter is built where a compaction finds nothing older below. With the
+// former none is asked in the last level but level 0.
+void ApplyNoneInLastLevel(Database* database) {
   for (const FamilyOptions& family : database->options.families) {
-    if (!family.optimize_filters_for_hits) continue;
+    const auto verdict = database->verdicts.find(family.name);
+    const bool policy_builds = verdict == database->verdicts.end() ||
+                               verdict->second.builds_in_last_level;
+    if (!family.optimize_filters_for_hits && policy_builds) continue;
     std::map<int, KeyRanges> levels;
     for (const DatabaseTable& table : database->tables) {
       if (table.family == family.name && table.level >= 0) {
@@ -228,7 +232,8 @@ void ApplyOptimizeForHits(Database* database) {
         table.needs_no_filter = std::none_of(
             below, levels.end(),
             [&](const auto& level) { return Overlap(level.second, table); });
-      } else if (table.level > 0 && below == levels.end()) {
+      } else if (family.optimize_filters_for_hits && table.level > 0 &&
+                 below == levels.end()) {
         table.needs_no_filter = true;
         table.use.used = false;
       }
@@ -299,7 +304,7 @@ Database ReadDatabase(const std::string& path,
                      !fs::exists(fs::path(path) / "CURRENT", unknown);
   database.is_leveldb = known && IsLevelDB(database);
   ApplyNoPolicy(&database);
-  ApplyOptimizeForHits(&database);
+  ApplyNoneInLastLevel(&database);
   SetShares(&database.tables);
   return database;
 }

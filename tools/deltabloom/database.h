@@ -38,7 +38,8 @@ struct DatabaseTable {
   // The name of the filter in the table; empty without a filter.
   std::string compatibility_name;
   FilterUse use;
-  // optimize_filters_for_hits: it needs no filter, and none is asked.
+  // optimize_filters_for_hits: it needs no filter, and none is asked; or the
+  // policy builds none there.
   bool needs_no_filter = false;
   bool is_leveldb = false;
   bool has_checksum = false;  // in the MANIFEST

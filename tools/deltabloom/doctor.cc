@@ -404,6 +404,11 @@ class Doctor {
       without_filters_.insert(family.name);
       Add(Severity::kNote, "no_filter_by_choice",
           names_policy + " builds no filters: less than 0.5 bits per key");
+    } else if (!verdict.builds_in_last_level) {
+      Add(Severity::kNote, "no_filter_by_choice",
+          names_policy +
+              " builds no filters in the last level: less than 0.5 bits per "
+              "key there");
     }
   }
 
@@ -647,10 +652,14 @@ class Doctor {
                     " --try_load_options compact");
     } else {
       Add(Severity::kNote, "no_filter_by_choice",
-          what + (without_filters_.count(name) > 0
-                      ? "; the policy builds none"
-                      : "; optimize_filters_for_hits leaves them out where "
-                        "nothing older is below"));
+          what +
+              (without_filters_.count(name) > 0
+                   ? "; the policy builds none"
+                   : std::string("; ") +
+                         (family != nullptr && family->optimize_filters_for_hits
+                              ? "optimize_filters_for_hits leaves them out"
+                              : "the policy builds none") +
+                         " where nothing older is below"));
     }
   }
 

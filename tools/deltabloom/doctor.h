@@ -26,7 +26,10 @@ struct PolicyVerdict {
   std::string to_do;
   bool unknown = false;            // no policy of this name is known here
   bool unknown_transform = false;  // nor is its key transform
-  bool builds_filters = true;      // false: none by choice (deltabloom:0)
+  // False: none by choice (deltabloom:0); in the last level upper_bits_per_key
+  // does not count.
+  bool builds_filters = true;
+  bool builds_in_last_level = true;
   // The bits that each key in a filter has at least; 0: not known, or limited
   // by another option.
   double bits_per_key = 0;

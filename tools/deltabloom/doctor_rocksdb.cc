@@ -25,9 +25,14 @@
 namespace deltabloom::tools {
 namespace {
 
-// Builds a filter of some keys. Returns what is wrong with it.
+// Builds a filter of some keys, as a flush does: no table has more bits.
+// Returns what is wrong with it.
 std::string TryToBuild(const rocksdb::FilterPolicy& policy) {
-  const auto builder = internal::NewBitsBuilder(policy);
+  const rocksdb::BlockBasedTableOptions table;
+  rocksdb::FilterBuildingContext context(table);
+  context.level_at_creation = 0;
+  const std::unique_ptr<rocksdb::FilterBitsBuilder> builder(
+      policy.GetBuilderWithContext(context));
   if (builder == nullptr) return "it builds no filter";
   for (int i = 0; i < 1000; ++i) {
     builder->AddKey("user" + std::to_string(10000000 + 2 * i));
@@ -145,7 +150,10 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family) {
     verdict.problem = status.ToString();
     return verdict;
   }
-  verdict.builds_filters = internal::NewBitsBuilder(*policy) != nullptr;
+  verdict.builds_filters =
+      parsed.UpperMillibitsPerKey() >= internal::kMinMillibitsPerKey;
+  verdict.builds_in_last_level =
+      parsed.MillibitsPerKey() >= internal::kMinMillibitsPerKey;
   if (!verdict.builds_filters) return verdict;
   verdict.problem = TryToBuild(*policy);
   if (parsed.max_filter_bytes == kUnlimited) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -287,6 +288,22 @@ constexpr PolicyOption kRowsOfOptions[] = {
      ParseMaxFilterBytes, AcceptMaxFilterBytes, PrintMaxFilterBytes},
 };
 
+// All members, by names of their own: another member does not compile here.
+[[maybe_unused]] constexpr auto MembersOf(const RocksDBFilterOptions& options) {
+  const auto& [a, b, c, d, e, f, g, h, i, j, k] = options;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+}
+static_assert(
+    std::tuple_size_v<decltype(MembersOf({}))> == std::size(kRowsOfOptions),
+    "each option has a row: without one it is not checked, printed or "
+    "read from OPTIONS files");
+
+const PolicyOption& FindOption(std::string_view name) {
+  return *std::find_if(
+      std::begin(kRowsOfOptions), std::end(kRowsOfOptions),
+      [name](const PolicyOption& option) { return option.name == name; });
+}
+
 }  // namespace
 
 const Span<PolicyOption> kPolicyOptions(kRowsOfOptions);
@@ -342,11 +359,11 @@ uint32_t PolicyOptions::UpperMillibitsPerKey() const {
 std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options) {
   constexpr std::string_view kAllocations[] = {":uniform", ":levels"};
   std::string_view rest = uri.substr(std::string_view(kPolicyName).size());
-  for (size_t i = 0; i < 2 && !rest.empty(); ++i) {
+  for (const char* name : {"bits_per_key", "layout"}) {
+    if (rest.empty()) break;
     rest.remove_prefix(1);  // the colon
     const std::string_view text = rest.substr(0, rest.find(':'));
-    const PolicyOption& option = kPolicyOptions[i];
-    std::string error = option.Parse(text, options);
+    std::string error = FindOption(name).Parse(text, options);
     if (!error.empty()) return error;
     rest.remove_prefix(text.size());
   }

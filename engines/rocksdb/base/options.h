@@ -66,7 +66,7 @@ struct PolicyOption {
   std::string Refuse(std::string_view text) const;
 };
 
-// Options are printed in this order. A URI sets the first two by their place.
+// Options are printed in this order.
 extern const Span<PolicyOption> kPolicyOptions;
 
 using OptionMap = std::unordered_map<std::string, std::string>;

@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,17 @@ struct EarlierCounts {
 namespace {
 
 using rocksdb::FilterPolicy;
+
+// All members, by names of their own: another member does not compile here.
+[[maybe_unused]] auto MembersOf(const RocksDBFilterRow& row) {
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = row;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+}
+constexpr size_t kNoFigures = 3;  // level, layout and rate_known
+static_assert(std::tuple_size_v<decltype(MembersOf({}))> ==
+                  std::size(kRowFields) + kNoFigures,
+              "each figure has a row: without one it has no sum, no reset and "
+              "no name in JSON and Prometheus");
 
 const LayoutRow& LayoutOf(std::string_view filter) {
   return *FindLayoutOfLastByte(static_cast<uint8_t>(filter.back()),

@@ -64,13 +64,10 @@ TEST_F(Failures, LargeBatchesOnADeadConnection) {
 
 TEST_F(Failures, SlowServer) {
   redis_.command_timeout = milliseconds(150);
-  const TestFilter filter(redis_, Small());
+  const TestFilter filter = TestFilter::Impatient(redis_, Small());
   server_.Pause();
-  const auto start = Clock::now();
   filter.ExpectFailure(RedisError::kTimeout, server_.Place());
   EXPECT_EQ(filter->Add("b").error, RedisError::kTimeout);
-  // Three calls of 150 ms; a stuck one would take for ever.
-  EXPECT_LT(Clock::now() - start, milliseconds(10000));
   server_.Resume();
   EXPECT_TRUE(WaitFor([&] { return filter.Error("x") == RedisError::kNone; }));
 }

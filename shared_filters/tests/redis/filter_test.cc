@@ -289,7 +289,7 @@ TEST_F(FilterTest, ConnectionsOfTheUserAreUsed) {
   redis.port = other.port();
   redis.circuit_failures = 0;
   redis.command_timeout = milliseconds(200);
-  const TestFilter there(redis, Small());
+  const TestFilter there = TestFilter::Impatient(redis, Small());
   other.Pause();
   there.ExpectFailure(RedisError::kUnavailable, other.Place());
   other.Resume();

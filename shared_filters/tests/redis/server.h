@@ -367,6 +367,18 @@ class TestFilter {
   TestFilter(const RedisOptions& redis, const std::string& name) {
     ExpectOk(RedisFilter::Open(redis, name, &filter_));
   }
+  // With timeouts that a busy server may miss now.
+  static TestFilter Impatient(const RedisOptions& redis,
+                              const RedisFilterOptions& options) {
+    RedisOptions patient = redis;
+    patient.connect_timeout = patient.command_timeout = milliseconds(60000);
+    const TestFilter created(patient, options);
+    TestFilter opened;
+    EXPECT_TRUE(WaitFor([&] {
+      return RedisFilter::Open(redis, options.name, &opened.filter_).ok();
+    }));
+    return opened;
+  }
   static TestFilter Adopt(const RedisOptions& redis,
                           const RedisFilterOptions& options) {
     TestFilter adopted;
