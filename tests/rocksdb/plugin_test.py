@@ -369,6 +369,18 @@ class Hosts(InAFolder):
         self.assertEqual(loaded, 0)
         self.assertIn(f"the file {copy} is not the one that was loaded", line)
 
+    def test_its_constants_cannot_be_read(self):
+        """As in a program that protects its own memory."""
+        of_constants = "library in line and ' r--p 00002000 ' in line"
+        loaded, line = self.later(
+            f"start = next(line for line in open('/proc/self/maps') if {of_constants}); "
+            "start = ctypes.c_void_p(int(start.split('-')[0], 16)); "
+            "assert ctypes.CDLL(None).mprotect(start, 4096, 0) == 0",
+            PROGRAMS / "librocksdb.so.99",
+        )
+        self.assertEqual(loaded, 0)
+        self.assertIn("no RocksDB is loaded yet", line)
+
     def test_folders_of_links(self):
         for folder, expected in (
             (self.folder / "none", "No such file or directory (TMPDIR)"),
