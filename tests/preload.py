@@ -32,3 +32,31 @@ def run(*command, preload=None, cwd=None, **variables):
         text=True,
         timeout=900,
     )
+
+
+# Loads a library with RocksDB, runs code, and then loads Deltabloom, as bindings do.
+LATER = """if True:
+    import ctypes, os, shutil, sys
+    plugin, library = sys.argv[1:3]
+    rocksdb = ctypes.CDLL(library)
+    {code}
+    error = ctypes.c_char_p()
+    deltabloom = ctypes.CDLL(plugin)
+    for again in range(2):
+        done = deltabloom.deltabloom_load(None, ctypes.byref(error))
+    print(done, error.value.decode() if error.value else "")
+"""
+
+
+def load_later(plugin, library, code="pass", before=(), after="", **variables):
+    """The process that has done so. `before`: a command that runs the program."""
+    program = LATER.format(code=code) + (f"    {after}\n" if after else "")
+    return run(*before, sys.executable, "-c", program, plugin, library, **variables)
+
+
+# Mounts a folder noexec, with a file in it, and runs a command that sees the mount.
+NOEXEC = 'mount -t tmpfs -o noexec none "$1" && cp "$2" "$1" && shift 2 && exec "$@"'
+
+
+def noexec(folder, file):
+    return ["unshare", "-m", "bash", "-c", NOEXEC, "-", folder, file]

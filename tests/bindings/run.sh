@@ -30,11 +30,8 @@ cmake -S . -B build/bindings -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_FA
 cmake --build build/bindings -j "${JOBS:-$(nproc)}" --target deltabloom_rocksdb_plugin
 export DELTABLOOM_PLUGIN=$top/build/bindings/engines/rocksdb/libdeltabloom_rocksdb_plugin.so
 
-# The shell blocks of a page, in one shell.
-run_page() {
-  echo "== bindings/$1/README.md"
-  sed -n '/^```sh$/,/^```$/{/^```/d;p}' "bindings/$1/README.md" | bash -eux -s
-}
+# The counts of false positives of a page's programs.
+declare -A counts=([go]=2 [node]=1 [python]=1)
 
 # Java's tests with another RocksJava: VERSION CRATE CXX11_ABI [CLASSIFIER]
 run_java() {
@@ -44,20 +41,15 @@ run_java() {
 }
 
 for language in "${languages[@]}"; do
-  run_page "$language"
+  bash tests/bindings/page.sh "$language" "${counts[$language]:-0}"
   if [ "$language" = java ]; then
     run_java 10.4.2 librocksdb-sys@0.17.3 0 linux64
     run_java 11.1.2 rust-librocksdb-sys@0.47.0 1
-    # A module of one version under the name of another: refused, in both directions.
-    folder=$(mktemp -d)
-    cp build/modules/rocksdb-10.4-cxx11abi0.so "$folder/rocksdb-7.9-cxx11abi0.so"
-    cp build/modules/rocksdb-7.9-cxx11abi0.so "$folder/rocksdb-10.4-cxx11abi0.so"
-    for version in 7.9.2 10.4.2; do
-      classes=bindings/java/target/classes:$(find ~/.m2/repository/org/rocksdb/rocksdbjni/$version -name '*.jar' -size +1M | head -n 1)
-      answer=$(java -cp "$classes" -Ddeltabloom.modules="$folder" bindings/java/example/Database.java "$folder/db" 2>&1 || true)
-      grep -E "built for RocksDB [0-9.]+, but the RocksDB loaded is $version|does not load into" <<<"$answer"
-    done
-    rm -r "$folder"
+    # What does not fit, with the native libraries of all three.
+    mapfile -t jars < <(find ~/.m2/repository/org/rocksdb/rocksdbjni -name 'rocksdbjni-*.jar' -size +1M \
+      -regex '.*/rocksdbjni-\(7\.9\.2\|10\.4\.2-linux64\|11\.1\.2\)\.jar' | sort)
+    python3 tests/bindings/refusals.py "$DELTABLOOM_PLUGIN" build/modules \
+      "$(find /usr/lib -name librocksdb.so | head -n 1)" "${jars[@]}"
   fi
 done
 echo "the bindings' pages hold: ${languages[*]}"

@@ -241,18 +241,6 @@ class Hosts(InAFolder):
     OTHER, STATIC, SAME, NONE = (
         PROGRAMS / f"rocksdb_preload_{kind}" for kind in ("other", "static", "same", "none")
     )
-    # Loads a librocksdb, runs code, and then loads Deltabloom, as bindings do.
-    LATER = """if True:
-        import ctypes, os, shutil, sys
-        plugin, library = sys.argv[1:3]
-        rocksdb = ctypes.CDLL(library)
-        {code}
-        error = ctypes.c_char_p()
-        deltabloom = ctypes.CDLL(plugin)
-        for again in range(2):
-            done = deltabloom.deltabloom_load(None, ctypes.byref(error))
-        print(done, error.value.decode() if error.value else "")
-    """
 
     def refused(self, program, *expected, mark="other", **variables):
         """Runs a program, which prints one line more than without the plugin."""
@@ -269,8 +257,7 @@ class Hosts(InAFolder):
 
     def later(self, code="pass", library=ROCKSDB, plugin=PLUGIN, **variables):
         """What the binding is told: 1, or 0 and a line."""
-        code = self.LATER.format(code=code)
-        done = run(sys.executable, "-c", code, plugin, library, preload=None, **variables)
+        done = stock.load_later(plugin, library, code, **variables)
         self.assertEqual(done.stderr, "")
         loaded, line = done.stdout.rstrip("\n").split(" ", 1)
         self.assertNotIn("\n", line)
@@ -363,9 +350,8 @@ class Hosts(InAFolder):
                 shutil.rmtree(folder)
 
     def test_loaded_later_it_stays_local(self):
-        seen = "; print('global:', hasattr(ctypes.CDLL(None), 'rocksdb_open'))"
-        code = self.LATER.format(code="pass") + "    " + seen[2:]
-        done = run(sys.executable, "-c", code, PLUGIN, ROCKSDB, preload=None)
+        seen = "print('global:', hasattr(ctypes.CDLL(None), 'rocksdb_open'))"
+        done = stock.load_later(PLUGIN, ROCKSDB, after=seen)
         self.assertEqual((done.stdout, done.stderr), ("1 \nglobal: False\n", ""))
         self.assertEqual(list(self.folder.iterdir()), [])
 
@@ -385,6 +371,18 @@ class Hosts(InAFolder):
         self.assertEqual(loaded, 0)
         self.assertIn(f"the file {copy} is not the one that was loaded", line)
 
+    def test_its_constants_cannot_be_read(self):
+        """As in a program that protects its own memory."""
+        of_constants = "library in line and ' r--p 00002000 ' in line"
+        loaded, line = self.later(
+            f"start = next(line for line in open('/proc/self/maps') if {of_constants}); "
+            "start = ctypes.c_void_p(int(start.split('-')[0], 16)); "
+            "assert ctypes.CDLL(None).mprotect(start, 4096, 0) == 0",
+            PROGRAMS / "librocksdb.so.99",
+        )
+        self.assertEqual(loaded, 0)
+        self.assertIn("no RocksDB is loaded yet", line)
+
     def test_folders_of_links(self):
         for folder, expected in (
             (self.folder / "none", "No such file or directory (TMPDIR)"),
@@ -398,15 +396,9 @@ class Hosts(InAFolder):
     @unittest.skipIf(os.getuid() != 0, "only root can mount")
     def test_noexec(self):
         """Links to files may be on such a mount; a module may not."""
-        script = 'mount -t tmpfs -o noexec none "$1" && cp "$2" "$1" && shift 2 && exec "$@"'
-        code = self.LATER.format(code="pass")
         for variable, loads in (("TMPDIR", True), ("DELTABLOOM_MODULES", False)):
-            done = run(
-                *("unshare", "-m", "bash", "-c", script, "-", self.folder, MODULE),
-                *("env", f"{variable}={self.folder}", sys.executable, "-c", code, PLUGIN, ROCKSDB),
-                preload=None,
-                check=False,
-            )
+            mounted = stock.noexec(self.folder, MODULE)
+            done = stock.load_later(PLUGIN, ROCKSDB, before=mounted, **{variable: str(self.folder)})
             if "unshare failed" in done.stderr or "permission denied" in done.stderr:
                 self.skipTest(done.stderr)
             self.assertEqual(done.stdout[0], "1" if loads else "0", done.stdout + done.stderr)

@@ -7,7 +7,6 @@
 // checked once more at run time. All else goes through RocksDB's C functions.
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "deltabloom/c.h"
 #include "deltabloom/rocksdb_ranges.h"
+#include "engines/rocksdb/api/c_calls.h"
 #include "engines/rocksdb/api/register.h"
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/ranges/collector.h"
@@ -25,7 +25,6 @@
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 #include "util/c_error.h"
-#include "util/json.h"
 
 struct deltabloom_rocksdb_ranges_t {
   const std::shared_ptr<deltabloom::RocksDBRanges> ranges;
@@ -78,24 +77,6 @@ void RequireKnownCTypes() {
         "the loaded RocksDB library has other C types than its version: use an "
         "unmodified one, or range filters in C++");
   }
-}
-
-void RequireGiven(const void* argument, const char* name) {
-  if (argument == nullptr) Require(std::string(name) + " is null");
-}
-
-// fn(); null or 0 if it throws, and the text of the exception in *errptr.
-template <typename Fn>
-auto CatchRanges(char** errptr, Fn fn) {
-  std::string error;
-  const auto result = Catch(&error, fn);
-  if (!error.empty()) SetError(errptr, error, {});
-  return result;
-}
-
-std::string_view Bytes(const char* bytes, size_t size, const char* name) {
-  if (size > 0) RequireGiven(bytes, name);
-  return bytes == nullptr ? std::string_view() : std::string_view(bytes, size);
 }
 
 // An iterator of RocksDB's C interface.
@@ -154,7 +135,7 @@ deltabloom_rocksdb_iterator_t* NewCScan(deltabloom_rocksdb_ranges_t* ranges,
                                         const rocksdb_readoptions_t* options,
                                         rocksdb_column_family_handle_t* family,
                                         char** errptr, const Scan& scan) {
-  return CatchRanges(errptr, [&] {
+  return CatchLine(errptr, [&] {
     RequireGiven(ranges, "ranges");
     RequireGiven(db, "db");
     RequireGiven(options, "options");
@@ -186,7 +167,7 @@ extern "C" {
 
 deltabloom_rocksdb_ranges_t* deltabloom_rocksdb_ranges_create(
     const char* options, char** errptr) {
-  return CatchRanges(errptr, [&] {
+  return CatchLine(errptr, [&] {
     Register();
     std::string error;
     auto ranges = deltabloom::RocksDBRanges::New(
@@ -203,7 +184,7 @@ void deltabloom_rocksdb_ranges_destroy(deltabloom_rocksdb_ranges_t* ranges) {
 unsigned char deltabloom_rocksdb_ranges_add_to(
     deltabloom_rocksdb_ranges_t* ranges, rocksdb_options_t* options,
     char** errptr) {
-  return CatchRanges(errptr, [&] {
+  return CatchLine(errptr, [&] {
     RequireGiven(ranges, "ranges");
     RequireGiven(options, "options");
     RequireKnownCTypes();
@@ -223,9 +204,9 @@ deltabloom_rocksdb_iterator_t* deltabloom_rocksdb_ranges_create_iterator(
     char** errptr) {
   return NewCScan(ranges, db, options, family, errptr,
                   [&](const auto& make, const ReadOptions& with) {
-                    const auto from = Bytes(lower, lower_length, "lower");
+                    const auto from = BytesOf(lower, lower_length, "lower");
                     std::optional<std::string_view> to =
-                        Bytes(upper, upper_length, "upper");
+                        BytesOf(upper, upper_length, "upper");
                     if (upper == nullptr) to.reset();
                     return ranges->ranges->NewIterator(make, with, from, to);
                   });
@@ -239,7 +220,7 @@ deltabloom_rocksdb_iterator_t* deltabloom_rocksdb_ranges_create_prefix_iterator(
   return NewCScan(ranges, db, options, family, errptr,
                   [&](const auto& make, const ReadOptions& with) {
                     return ranges->ranges->NewPrefixIterator(
-                        make, with, Bytes(prefix, prefix_length, "prefix"));
+                        make, with, BytesOf(prefix, prefix_length, "prefix"));
                   });
 }
 
@@ -290,24 +271,9 @@ void deltabloom_rocksdb_iterator_get_error(
 char* deltabloom_rocksdb_ranges_statistics(
     const deltabloom_rocksdb_ranges_t* ranges, const char* format,
     char** errptr) {
-  return CatchRanges(errptr, [&] {
+  return CatchLine(errptr, [&] {
     RequireGiven(ranges, "ranges");
-    const std::string wanted = format == nullptr ? "" : format;
-    const auto statistics = ranges->ranges->Statistics();
-    std::string text;
-    if (wanted == "json") {
-      text = statistics.ToJson();
-    } else if (wanted == "prometheus") {
-      text = statistics.ToPrometheus();
-    } else if (wanted == "text") {
-      text = statistics.ToText();
-    } else {
-      Require("format " + Quote(wanted) +
-              " is unknown: use json, prometheus or text");
-    }
-    char* const copy = CopyForC(text);
-    if (copy == nullptr) throw std::bad_alloc();
-    return copy;
+    return CopiedAs(format, ranges->ranges->Statistics());
   });
 }
 

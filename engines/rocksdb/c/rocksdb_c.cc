@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <new>
-#include <stdexcept>
 #include <string>
 
 #include "deltabloom/c.h"
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_statistics.h"
+#include "engines/rocksdb/api/c_calls.h"
 #include "engines/rocksdb/api/register.h"
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/base/options.h"
@@ -18,7 +17,6 @@
 #include "engines/rocksdb/policy/policy.h"
 #include "rocksdb/c.h"
 #include "util/c_error.h"
-#include "util/json.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -86,23 +84,8 @@ unsigned char deltabloom_rocksdb_register(char** errptr) {
 }
 
 char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
-  return CatchForC(errptr, [&] {
-    const std::string wanted = format == nullptr ? "" : format;
-    const auto statistics = deltabloom::GetRocksDBFilterStatistics();
-    std::string text;
-    if (wanted == "json") {
-      text = statistics.ToJson();
-    } else if (wanted == "prometheus") {
-      text = statistics.ToPrometheus();
-    } else if (wanted == "text") {
-      text = statistics.ToText();
-    } else {
-      throw std::invalid_argument("format " + Quote(wanted) +
-                                  " is unknown: use json, prometheus or text");
-    }
-    char* const copy = CopyForC(text);
-    if (copy == nullptr) throw std::bad_alloc();
-    return copy;
+  return CatchLine(errptr, [&] {
+    return CopiedAs(format, deltabloom::GetRocksDBFilterStatistics());
   });
 }
 

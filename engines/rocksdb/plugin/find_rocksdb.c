@@ -3,11 +3,15 @@
 #include "engines/rocksdb/plugin/find_rocksdb.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 /* Among the constants of every RocksDB from 6.18 on, static or shared, stripped
  * or not (util/build_version.cc.in, and what Rust's crates put in its place).
@@ -35,25 +39,45 @@ static bool is_loaded_as(const ElfW(Phdr) * segment, unsigned flags) {
          (segment->p_flags & (PF_R | PF_W | PF_X)) == flags;
 }
 
-/* Does what memmem would do. memmem cannot be used: sanitizers check the memory
- * that they keep around constants, and this function reads that memory too. */
-__attribute__((no_sanitize("address", "thread"))) static bool contains_mark(
-    const char* bytes, size_t size) {
-  size_t matched = 0; /* of mark_rest, after its first character */
-  bool first = false;
-  for (size_t i = 0; i < size; ++i) {
-    /* The mark's beginning, 'r', is not in it a second time. */
-    if (first && bytes[i] == mark_rest[matched]) {
-      if (++matched == sizeof(mark_rest) - 1) return true;
-    } else {
-      matched = 0;
-      first = bytes[i] == MARK_FIRST;
+/* Copies the bytes, or as many as the pages of their file have: those of a file
+ * that is shorter than its segments, as one that was cut off since, would end
+ * the process. */
+__attribute__((no_sanitize("address", "thread"))) static size_t copy_bytes(
+    const char* from, size_t size, char* to) {
+  const struct iovec local = {to, size};
+  const struct iovec remote = {(void*)(uintptr_t)from, size};
+  const ssize_t copied = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+  if (copied >= 0) return (size_t)copied;
+  if (errno == EFAULT) return 0;
+  /* Forbidden here. Not by memcpy: sanitizers check the memory that they keep
+   * around constants. */
+  for (size_t i = 0; i < size; ++i) to[i] = from[i];
+  return size;
+}
+
+static bool contains_mark(const char* bytes, size_t size) {
+  char part[1 << 15];
+  const size_t length = sizeof(mark_rest); /* with the first character */
+  while (size >= length) {
+    const size_t wanted = size < sizeof(part) ? size : sizeof(part);
+    const size_t copied = copy_bytes(bytes, wanted, part);
+    const char* at = part;
+    const char* const end = part + copied;
+    while ((at = memmem(at, (size_t)(end - at), mark_rest,
+                        sizeof(mark_rest) - 1)) != NULL) {
+      if (at > part && at[-1] == MARK_FIRST) return true;
+      ++at;
     }
+    if (copied < wanted) return false;
+    /* The mark may lie across the end of a part. */
+    const size_t done = wanted - (length - 1);
+    bytes += done;
+    size -= done;
   }
   return false;
 }
 
-static bool has_mark(const struct dl_phdr_info* object) {
+int deltabloom_has_rocksdb(const struct dl_phdr_info* object) {
   /* Constants lie with the code where the linker made no segment of their own.
    */
   unsigned flags = PF_R | PF_X;
@@ -65,10 +89,10 @@ static bool has_mark(const struct dl_phdr_info* object) {
     if (is_loaded_as(segment, flags) &&
         contains_mark((const char*)(object->dlpi_addr + segment->p_vaddr),
                       segment->p_filesz)) {
-      return true;
+      return 1;
     }
   }
-  return false;
+  return 0;
 }
 
 static bool has_address(const struct dl_phdr_info* object,
@@ -106,7 +130,7 @@ static int note_if_marked(struct dl_phdr_info* object, size_t size,
                           void* argument) {
   (void)size;
   struct objects* const objects = argument;
-  if (objects->count < MOST_OBJECTS && has_mark(object)) {
+  if (objects->count < MOST_OBJECTS && deltabloom_has_rocksdb(object)) {
     objects->found[objects->count++] = *object;
   }
   return 0;

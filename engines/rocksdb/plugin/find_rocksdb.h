@@ -7,6 +7,13 @@
 extern "C" {
 #endif
 
+struct dl_phdr_info;
+
+/* Returns 1 if a constant segment of a program or shared object has the mark of
+ * RocksDB, else 0. Any program headers will do, and any memory: what cannot be
+ * read has no mark. */
+int deltabloom_has_rocksdb(const struct dl_phdr_info* object);
+
 /* A program or loaded shared object that contains RocksDB. */
 struct deltabloom_host {
   const char* path; /* empty: the program itself */

@@ -4,22 +4,20 @@
 
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string>
 
 #include "deltabloom/export.h"
 #include "deltabloom/rocksdb_statistics.h"
+#include "engines/rocksdb/api/c_calls.h"
 #include "engines/rocksdb/api/register.h"
 #include "engines/rocksdb/api/text.h"
-#include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/plugin/policy_module.h"
+#include "engines/rocksdb/plugin/ranges_module.h"
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
 #include "rocksdb/version.h"
-#include "util/c_error.h"
-#include "util/json.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -27,21 +25,6 @@ namespace {
 #define DELTABLOOM_TEXT(number) #number
 #define DELTABLOOM_VERSION_TEXT(major, minor, patch) \
   DELTABLOOM_TEXT(major) "." DELTABLOOM_TEXT(minor) "." DELTABLOOM_TEXT(patch)
-
-// Sets *error to the line of what fn throws.
-template <typename Fn>
-auto CatchLine(char** error, Fn fn) {
-  std::string line;
-  const auto result = Catch(&line, fn);
-  if (!line.empty()) SetError(error, line, {});
-  return result;
-}
-
-char* Copied(const std::string& text) {
-  char* const copy = CopyForC(text);
-  if (copy == nullptr) throw std::bad_alloc();
-  return copy;
-}
 
 std::shared_ptr<const rocksdb::FilterPolicy> PolicyOf(const char* text) {
   Register();
@@ -65,7 +48,7 @@ void* NewModulePolicy(const char* text, char** error) {
 
 int SetModuleFilters(void* options, const char* text, char** error) {
   return CatchLine(error, [options, text] {
-    if (options == nullptr) Require("options is null");
+    RequireGiven(options, "options");
     SetPolicy(PolicyOf(text), static_cast<rocksdb::Options*>(options));
     return 1;
   });
@@ -73,14 +56,14 @@ int SetModuleFilters(void* options, const char* text, char** error) {
 
 char* FiltersOfOptions(const void* options, char** error) {
   return CatchLine(error, [options] {
-    if (options == nullptr) Require("options is null");
+    RequireGiven(options, "options");
     return Copied(PolicyTextOf(*static_cast<const rocksdb::Options*>(options)));
   });
 }
 
 char* FiltersOfDatabase(void* db, void* family, char** error) {
   return CatchLine(error, [db, family] {
-    if (db == nullptr) Require("db is null");
+    RequireGiven(db, "db");
     auto* const database = static_cast<rocksdb::DB*>(db);
     return Copied(PolicyTextOf(database->GetOptions(
         family == nullptr
@@ -98,15 +81,7 @@ char* CheckText(const char* text, char** error) {
 
 char* StatisticsIn(const char* format, char** error) {
   return CatchLine(error, [format] {
-    const std::string wanted = format == nullptr ? "" : format;
-    const auto statistics = GetRocksDBFilterStatistics();
-    if (wanted == "json") return Copied(statistics.ToJson());
-    if (wanted == "prometheus") return Copied(statistics.ToPrometheus());
-    if (wanted != "text") {
-      Require("format " + Quote(wanted) +
-              " is unknown: use json, prometheus or text");
-    }
-    return Copied(statistics.ToText());
+    return CopiedAs(format, GetRocksDBFilterStatistics());
   });
 }
 
@@ -129,6 +104,7 @@ const deltabloom_module deltabloom_rocksdb_module = {
     FiltersOfDatabase,
     CheckText,
     StatisticsIn,
+    &kRangesModule,
 };
 
 }  // extern "C"

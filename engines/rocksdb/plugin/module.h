@@ -4,13 +4,14 @@
  * has it. loader.h finds and opens it. */
 #pragma once
 
+#include "engines/rocksdb/plugin/ranges_module.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Raised when a member of the struct changes. Members are added at the end
- * without that. */
-#define DELTABLOOM_MODULE_INTERFACE 1
+/* Raised with every change of the struct. */
+#define DELTABLOOM_MODULE_INTERFACE 2
 
 /* A function that gets an `error` sets *error to one line, to be freed by
  * free(), and returns null or 0 if it fails. `error` must not be null. Nothing
@@ -43,6 +44,7 @@ struct deltabloom_module {
   char* (*check)(const char* text, char** error);
   /* As deltabloom_rocksdb_statistics() of deltabloom/c.h. */
   char* (*statistics)(const char* format, char** error);
+  const struct deltabloom_ranges_module* ranges;
 };
 
 /* The only symbol that the loader takes from a module. */

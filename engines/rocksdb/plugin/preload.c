@@ -1,5 +1,5 @@
-/* The library for LD_PRELOAD, which is an addon of Node.js, too. It does not
- * link RocksDB: the loader finds out which one the program has. */
+/* The library for LD_PRELOAD. It does not link RocksDB: the loader finds out
+ * which one the program has. */
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
@@ -40,20 +40,4 @@ int __libc_start_main(main_function main, int argc, char** argv,
   real_main = main;
   return next(main_with_deltabloom, argc, argv, init, fini, rtld_fini,
               stack_end);
-}
-
-/* Node.js calls it when the library is loaded by process.dlopen(), and defines
- * the other one. */
-EXPORTED void* napi_register_module_v1(void* environment, void* exports);
-__attribute__((weak)) int napi_throw_error(void* environment, const char* code,
-                                           const char* message);
-
-void* napi_register_module_v1(void* environment, void* exports) {
-  const struct deltabloom_module* module = NULL;
-  char problem[DELTABLOOM_PROBLEM_SIZE];
-  if (deltabloom_load_module(NULL, &module, problem) != DELTABLOOM_LOADED &&
-      napi_throw_error != NULL) {
-    napi_throw_error(environment, NULL, problem);
-  }
-  return exports;
 }

@@ -1,4 +1,4 @@
-/* The native half of deltabloom.Deltabloom. */
+/* The native half of deltabloom.Deltabloom and of DeltabloomRanges. */
 #include <jni.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,6 +98,107 @@ JNIEXPORT jstring JNICALL Java_deltabloom_Deltabloom_statisticsIn(
   if (chars == NULL) return NULL;
   char* error = NULL;
   char* const text = module->statistics(chars, &error);
+  (*env)->ReleaseStringUTFChars(env, format, chars);
+  return returned(env, text, error);
+}
+
+/* Throws *error, if there is one, and frees it. */
+static void throw_error(JNIEnv* env, char* error) {
+  if (error != NULL) throw_exception(env, error);
+  free(error);
+}
+
+JNIEXPORT jlong JNICALL Java_deltabloom_DeltabloomRanges_create(
+    JNIEnv* env, jclass type, jstring options) {
+  (void)type;
+  const char* const chars = (*env)->GetStringUTFChars(env, options, NULL);
+  if (chars == NULL) return 0;
+  char* error = NULL;
+  void* const ranges = module->ranges->create(chars, &error);
+  (*env)->ReleaseStringUTFChars(env, options, chars);
+  throw_error(env, error);
+  return (jlong)(intptr_t)ranges;
+}
+
+JNIEXPORT void JNICALL Java_deltabloom_DeltabloomRanges_destroy(JNIEnv* env,
+                                                                jclass type,
+                                                                jlong ranges) {
+  (void)env;
+  (void)type;
+  module->ranges->destroy(from_handle(ranges));
+}
+
+JNIEXPORT void JNICALL Java_deltabloom_DeltabloomRanges_addToOptions(
+    JNIEnv* env, jclass type, jlong ranges, jlong options) {
+  (void)type;
+  char* error = NULL;
+  module->ranges->add_to_options(from_handle(ranges), from_handle(options),
+                                 &error);
+  throw_error(env, error);
+}
+
+JNIEXPORT void JNICALL Java_deltabloom_DeltabloomRanges_addToFamily(
+    JNIEnv* env, jclass type, jlong ranges, jlong options) {
+  (void)type;
+  char* error = NULL;
+  module->ranges->add_to_family(from_handle(ranges), from_handle(options),
+                                &error);
+  throw_error(env, error);
+}
+
+/* The bytes of an array that may be null; null if there is no memory. */
+struct array {
+  jbyte* bytes;
+  size_t size;
+};
+
+static struct array get_array(JNIEnv* env, jbyteArray from) {
+  struct array array = {NULL, 0};
+  if (from == NULL) return array;
+  array.bytes = (*env)->GetByteArrayElements(env, from, NULL);
+  array.size = (size_t)(*env)->GetArrayLength(env, from);
+  return array;
+}
+
+static void release_array(JNIEnv* env, jbyteArray from, struct array array) {
+  if (array.bytes == NULL) return;
+  (*env)->ReleaseByteArrayElements(env, from, array.bytes, JNI_ABORT);
+}
+
+JNIEXPORT jlong JNICALL Java_deltabloom_DeltabloomRanges_newScan(
+    JNIEnv* env, jclass type, jlong ranges, jlong db, jlong family,
+    jlong options, jbyteArray lower, jbyteArray upper, jboolean is_prefix) {
+  (void)type;
+  const struct array from = get_array(env, lower);
+  const struct array to = get_array(env, upper);
+  void* iterator = NULL;
+  char* error = NULL;
+  if ((*env)->ExceptionCheck(env)) {
+    /* Out of memory. */
+  } else if (is_prefix) {
+    iterator = module->ranges->new_prefix_iterator(
+        from_handle(ranges), from_handle(db), from_handle(options),
+        from_handle(family), (const char*)from.bytes, from.size, &error);
+  } else {
+    iterator = module->ranges->new_iterator(
+        from_handle(ranges), from_handle(db), from_handle(options),
+        from_handle(family), (const char*)from.bytes, from.size,
+        (const char*)to.bytes, to.size, &error);
+  }
+  release_array(env, lower, from);
+  release_array(env, upper, to);
+  throw_error(env, error);
+  return (jlong)(intptr_t)iterator;
+}
+
+JNIEXPORT jstring JNICALL Java_deltabloom_DeltabloomRanges_statisticsIn(
+    JNIEnv* env, jclass type, jlong ranges, jstring format) {
+  (void)type;
+  const char* const chars = (*env)->GetStringUTFChars(env, format, NULL);
+  if (chars == NULL) return NULL;
+  char* error = NULL;
+  char* const text =
+      module->ranges->statistics(from_handle(ranges), chars, &error);
   (*env)->ReleaseStringUTFChars(env, format, chars);
   return returned(env, text, error);
 }

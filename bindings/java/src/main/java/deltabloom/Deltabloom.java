@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Objects;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
@@ -44,7 +45,7 @@ public final class Deltabloom {
    */
   public static String check(String text) throws RocksDBException {
     load();
-    return checkText(text);
+    return checkText(Objects.requireNonNull(text));
   }
 
   /**
@@ -74,12 +75,12 @@ public final class Deltabloom {
    */
   public static String statistics(String format) throws RocksDBException {
     load();
-    return statisticsIn(format);
+    return statisticsIn(Objects.requireNonNull(format));
   }
 
   static long policy(String text) throws RocksDBException {
     load();
-    return newPolicy(text);
+    return newPolicy(Objects.requireNonNull(text));
   }
 
   // Takes the library from this class's archive.

@@ -9,20 +9,27 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.CompactionStyle;
 import org.rocksdb.ConfigOptions;
 import org.rocksdb.DBOptions;
 import org.rocksdb.Filter;
+import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
 import org.rocksdb.OptionsUtil;
+import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
 import org.rocksdb.Statistics;
 import org.rocksdb.TickerType;
 
@@ -115,6 +122,147 @@ class HostsTest {
       // RocksDB without Deltabloom finds every key, and filters nothing.
       assertEquals(KEYS - 1, lookUp(folder, bloom));
     }
+  }
+
+  private static final int FOLDERS = 10_000;
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** Keys of every second folder, in tables that overlap. */
+  private static void fillFolders(RocksDB db) throws RocksDBException {
+    try (FlushOptions flush = new FlushOptions()) {
+      for (int table = 0; table < 4; ++table) {
+        for (int i = table; i < FOLDERS; i += 4) {
+          for (int j = 0; j < 5; ++j) db.put(bytes(String.format("%06d:%d", 2 * i, j)), key(i));
+        }
+        db.flush(flush);
+      }
+    }
+  }
+
+  private static List<String> keysOf(RocksIterator scan, boolean backward) throws RocksDBException {
+    final List<String> keys = new ArrayList<>();
+    try {
+      if (backward) scan.seekToLast();
+      else scan.seekToFirst();
+      while (scan.isValid()) {
+        keys.add(new String(scan.key(), StandardCharsets.UTF_8));
+        if (backward) scan.prev();
+        else scan.next();
+      }
+      scan.status();
+    } finally {
+      scan.close();
+    }
+    return keys;
+  }
+
+  /** Scans all folders, and as many that are not there, in three ways. */
+  private static void scanFolders(RocksDB db, ColumnFamilyHandle family, DeltabloomRanges ranges)
+      throws RocksDBException {
+    try (ReadOptions options = new ReadOptions()) {
+      for (int i = 0; i < 2 * FOLDERS; ++i) {
+        final String folder = String.format("%06d:", i);
+        final byte[] lower = bytes(folder);
+        final byte[] upper = bytes(String.format("%06d;", i));
+        final List<String> expected = new ArrayList<>();
+        for (int j = 0; j < 5 && i % 2 == 0; ++j) expected.add(folder + j);
+        assertEquals(
+            expected, keysOf(ranges.newIterator(db, family, options, lower, upper), false));
+        assertEquals(
+            expected, keysOf(ranges.newPrefixIterator(db, family, options, lower), false));
+        Collections.reverse(expected);
+        assertEquals(expected, keysOf(ranges.newIterator(db, family, options, lower, upper), true));
+      }
+      final String last = String.format("%06d:", 2 * FOLDERS - 2);
+      assertEquals(
+          5, keysOf(ranges.newIterator(db, family, options, bytes(last), null), false).size());
+    }
+  }
+
+  private static long count(DeltabloomRanges ranges, String name) throws RocksDBException {
+    final Matcher found =
+        Pattern.compile("\"" + name + "\":(\\d+)").matcher(ranges.statistics("json"));
+    assertTrue(found.find(), name);
+    return Long.parseLong(found.group(1));
+  }
+
+  private static void assertTablesAreSkipped(DeltabloomRanges ranges) throws RocksDBException {
+    // Of four tables, a scan of a folder needs one, and one of no folder none. The rate of false
+    // positives is .02 at 8 bits per prefix.
+    final long tables = count(ranges, "tables");
+    final long rejected = count(ranges, "tables_rejected");
+    System.out.println("range filters rejected " + rejected + " of " + tables + " tables");
+    assertTrue(rejected > .85 * (tables - 3 * FOLDERS), rejected + " of " + tables);
+    assertEquals(0, count(ranges, "tables_without_filter"));
+    assertEquals(6 * FOLDERS + 1, count(ranges, "scans"));
+  }
+
+  @Test
+  void rangeFiltersSkipTablesAndLoseNoKey() throws RocksDBException {
+    try (DeltabloomRanges ranges = new DeltabloomRanges("prefixes=':'");
+        Options options =
+            new Options()
+                .setCreateIfMissing(true)
+                .setCompactionStyle(CompactionStyle.NONE)
+                .setTableFormatConfig(new BlockBasedTableConfig())) {
+      ranges.addTo(options);
+      try (RocksDB db = RocksDB.open(options, folder.toString())) {
+        fillFolders(db);
+        scanFolders(db, db.getDefaultColumnFamily(), ranges);
+        assertTablesAreSkipped(ranges);
+      }
+      assertEquals(4, count(ranges, "filters_built"));
+    }
+    // From its OPTIONS file, which has the collector.
+    final List<ColumnFamilyDescriptor> families = new ArrayList<>();
+    final List<ColumnFamilyHandle> handles = new ArrayList<>();
+    try (DBOptions options = new DBOptions();
+        ConfigOptions config = new ConfigOptions();
+        DeltabloomRanges ranges = new DeltabloomRanges("prefixes=':'")) {
+      config.setIgnoreUnknownOptions(false);
+      OptionsUtil.loadLatestOptions(config, folder.toString(), options, families);
+      ranges.addTo(families.get(0).getOptions());
+      try (RocksDB db = RocksDB.open(options, folder.toString(), families, handles)) {
+        scanFolders(db, handles.get(0), ranges);
+        assertTablesAreSkipped(ranges);
+        handles.forEach(ColumnFamilyHandle::close);
+      }
+    }
+  }
+
+  @Test
+  void rangeFiltersMayBeClosedBeforeTheirIterators() throws RocksDBException {
+    final DeltabloomRanges ranges = new DeltabloomRanges("prefixes=':'");
+    try (Options options = new Options().setCreateIfMissing(true);
+        ReadOptions read = new ReadOptions()) {
+      ranges.addTo(options);
+      try (RocksDB db = RocksDB.open(options, folder.toString())) {
+        fillFolders(db);
+        final RocksIterator scan =
+            ranges.newPrefixIterator(
+                db, db.getDefaultColumnFamily(), read, bytes(String.format("%06d:", 4)));
+        ranges.close();
+        ranges.close();
+        assertEquals(5, keysOf(scan, false).size());
+        assertThrows(IllegalStateException.class, () -> ranges.statistics("json"));
+      }
+    }
+  }
+
+  @Test
+  void wrongTextsOfRangeFiltersAreErrors() {
+    final RocksDBException thrown =
+        assertThrows(RocksDBException.class, () -> new DeltabloomRanges("bits_per_key=1").close());
+    assertTrue(thrown.getMessage().startsWith("deltabloom: "), thrown.getMessage());
+    assertTrue(
+        thrown.getMessage().contains("bits_per_key = 1 is out of range: use 2 to 1000"),
+        thrown.getMessage());
+    assertThrows(NullPointerException.class, () -> new DeltabloomRanges(null).close());
+    assertThrows(NullPointerException.class, () -> new DeltabloomFilter(null).close());
+    assertThrows(NullPointerException.class, () -> Deltabloom.check(null));
   }
 
   @Test
