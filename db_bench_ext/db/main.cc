@@ -202,33 +202,30 @@ class Program {
         options_.file_keys.path.empty()
             ? SchemaKeys(schema, options_.keys, options_.seed)
             : SchemaKeys(schema, options_.file_keys, options_.seed);
-    TreePlan plan = options_.one_run
-                        ? OneTable(keys.size(), /*partitioned=*/false)
-                        : DemoTree(keys.size());
-    plan.name = schema.name;
+    const std::string tree = schema.name;
     ScannedDatabases databases;
     for (const std::string& name : options_.range_filters) {
       auto filter = NewRangeFilter(name, schema, options_.bits_per_key);
       if (filter == nullptr) continue;
-      progress_.SetActivity("loading: " + plan.name + ", " + name);
+      progress_.SetActivity("loading: " + tree + ", " + name);
       databases.push_back(std::make_unique<ScannedDatabase>(
-          name, std::move(filter), FolderOf(plan.name, name), database_options_,
+          name, std::move(filter), FolderOf(tree, name), database_options_,
           keys));
-      databases.back()->Build(plan, &progress_);
+      databases.back()->Build(options_.state, &progress_);
     }
-    progress_.SetActivity("scanning: " + plan.name);
+    progress_.SetActivity("scanning: " + tree);
     MeasureScans(databases, keys, options_.lookups,
                  static_cast<double>(options_.keys * databases.size()),
                  &progress_);
-    progress_.SetActivity("building tables: " + plan.name);
+    progress_.SetActivity("building tables: " + tree);
     MeasureBuilding(databases);
     Json results = Json::array();
     for (const auto& database : databases) {
       results.push_back(ResultOfScans(schema, *database));
     }
-    Print("\nSchema " + plan.name + ", scans of " + schema.scans + "; " +
-          results.front()["tables"].dump() + " tables:\n\n" +
-          FormatScans(results));
+    Print("\nSchema " + tree + ", scans of " + schema.scans +
+          "; tables: " + results.front()["tables"].dump() + ", sorted runs: " +
+          results.front()["runs"].dump() + "\n\n" + FormatScans(results));
     databases.clear();
     if (options_.db.empty()) kept_.clear();
     return results;

@@ -27,6 +27,9 @@ using bench::UsageError;
 constexpr char kLevels[] = "levels";
 constexpr char kPhases[] = "phases";
 constexpr char kRanges[] = "ranges";
+constexpr char kFresh[] = "fresh";
+constexpr char kOverwritten[] = "overwritten";
+constexpr char kCompacted[] = "compacted";
 constexpr char kLoading[] = "loading";
 
 const std::vector<Preset>& Presets() {
@@ -104,6 +107,7 @@ struct Given {
   std::vector<std::string> filters;
   std::vector<std::string> trees;
   std::vector<std::string> schemas;
+  std::string state;
   uint64_t table_bytes = 0;
 };
 
@@ -213,10 +217,10 @@ void DeclareTrees(CLI::App* app, Given* given, Options* options) {
                   "Keep the databases in DIR, which must be new or empty\n"
                   "[a temporary folder under $TMPDIR, removed at the end]")
       ->type_name("DIR");
-  app->add_flag(
-      "--one-run", options->one_run,
-      "ranges: all keys in one sorted run, where scans that find keys "
-      "save\nnothing [five]");
+  app->add_option("--state", given->state,
+                  "ranges: fresh (two sorted runs), overwritten (four, with "
+                  "older versions\nof some keys) or compacted (one) [five]")
+      ->check(CLI::IsMember({kFresh, kOverwritten, kCompacted}));
   app->add_option("--table-bytes", given->table_bytes,
                   "ranges: where a table ends, 4k to 1000M [4M]")
       ->transform(bench::Count(4000, 1'000'000'000));
@@ -346,7 +350,7 @@ bool ParseOptions(int argc, char** argv, Options* options) {
                                      {"--schemas", kRanges},
                                      {"--keys-from", kRanges},
                                      {"--delimiter", kRanges},
-                                     {"--one-run", kRanges},
+                                     {"--state", kRanges},
                                      {"--table-bytes", kRanges}}) {
     if (app.count(name) > 0 && given.preset != needed) {
       throw UsageError(std::string(name) + ": needs --preset " + needed);
@@ -373,6 +377,9 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   }
   if (IsRanges(preset)) {
     options->schemas = SchemasOf(given);
+    if (given.state == kFresh) options->state = TreeState::kFresh;
+    if (given.state == kOverwritten) options->state = TreeState::kOverwritten;
+    if (given.state == kCompacted) options->state = TreeState::kCompacted;
     if (!options->file_keys.path.empty()) UseFile(options);
     options->range_filters = NamesOf("--filters", given.filters,
                                      RangeFilterNames(), RangeFilterNames());

@@ -41,7 +41,7 @@ struct Options {
   std::vector<std::string> filters;
   std::vector<const Schema*> schemas;      // of the preset ranges only
   std::vector<std::string> range_filters;  // the same
-  bool one_run = false;                    // the same
+  TreeState state = TreeState::kFiveRuns;  // the same
   Schema file_schema;                      // the same: of file_keys
   FileKeys file_keys;                      // the same; no path: none
   DatabaseOptions database;

@@ -201,6 +201,7 @@ Json ResultOfScans(const Schema& schema, const ScannedDatabase& database) {
   row["schema"] = schema.name;
   row["filter"] = database.name();
   row["keys"] = entries;
+  row["runs"] = tree.runs.size();
   row["tables"] = TablesOf(tree);
   row["filter_bytes"] = tree.Sum(&Table::filter_bytes);
   const uint64_t property_bytes = database.PropertyBytes();
@@ -328,8 +329,7 @@ std::string FormatSetting(const Options& options, const std::string& folder,
   if (IsRanges(preset)) {
     return "RocksDB " + rocksdb::GetRocksVersionAsString() + ", " +
            WithThousands(options.keys) + " keys per schema, " +
-           std::to_string(preset.database.value_bytes) + "-byte values, " +
-           (options.one_run ? "one sorted run" : "five sorted runs") + ",\n" +
+           std::to_string(preset.database.value_bytes) + "-byte values,\n" +
            bench::Significant(options.bits_per_key, 10) +
            " bits per key set for ranges, all data blocks cached.\nDatabases "
            "in " +

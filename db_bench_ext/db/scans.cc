@@ -77,11 +77,21 @@ ScannedDatabase::ScannedDatabase(const std::string& name,
       filter_(std::move(filter)),
       keys_(keys),
       database_(name, PolicyOf(*filter_), std::move(path), options,
-                [&keys](uint64_t i) { return keys.Key(i); }) {}
+                [&keys](uint64_t i) { return keys.Key(i % keys.size()); }) {}
 
-void ScannedDatabase::Build(const TreePlan& plan,
-                            bench::ProgressBar* progress) {
+void ScannedDatabase::Build(TreeState state, bench::ProgressBar* progress) {
+  const uint64_t keys = keys_.size();
+  TreePlan plan = DemoTree(keys);
+  if (state == TreeState::kFresh) {
+    plan.runs = {{3, keys - keys / 10}, {2, keys / 10}};
+  } else if (state != TreeState::kFiveRuns) {
+    plan.runs = {{3, keys}, {2, keys / 10}, {1, keys / 100}, {0, keys / 100}};
+  }
   database_.Build(plan, progress);
+  if (state == TreeState::kCompacted) {
+    database_.CompactAll();
+    database_.UpdateTree();
+  }
   const std::unique_ptr<rocksdb::Iterator> all(
       database_.db()->NewIterator(rocksdb::ReadOptions()));
   for (all->SeekToFirst(); all->Valid(); all->Next()) continue;

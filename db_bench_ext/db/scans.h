@@ -30,6 +30,13 @@ inline constexpr std::array<ScanKind, 6> kScanKinds = {{
     {"backward_ten", true, Finds::kTen},
 }};
 
+enum class TreeState : uint8_t {
+  kFiveRuns,
+  kFresh,        // two sorted runs
+  kOverwritten,  // four, of which the last has all keys
+  kCompacted,    // the same in one
+};
+
 // Counts of the scans of one kind.
 struct ScanCounts {
   uint64_t scans = 0;
@@ -49,7 +56,7 @@ class ScannedDatabase {
 
   // Builds the tree. All data blocks are in the block cache at the end, if it
   // is large enough. Throws std::runtime_error.
-  void Build(const TreePlan& plan, bench::ProgressBar* progress);
+  void Build(TreeState state, bench::ProgressBar* progress);
 
   // Makes scans and adds to the counts of their kind. Throws
   // std::runtime_error if RocksDB fails.

@@ -293,6 +293,17 @@ Schema EdgesSchema() {
   return schema;
 }
 
+Schema VerticesSchema() {
+  Schema schema = {"vertices", "all edges of a vertex"};
+  schema.scan = [](uint64_t group) { return AllOf(Bytes(group)); };
+  schema.found = [](uint64_t group, uint64_t i) {
+    return EdgesOf(group, i % 4) + Bytes(Random(group, i));
+  };
+  schema.prefix = FixedPrefix<8>;
+  schema.prefixes = "8,9";
+  return schema;
+}
+
 Schema UnreadMessagesSchema() {
   Schema schema = {"unread-messages",
                    "the new messages in a room that has older ones"};
@@ -344,8 +355,8 @@ const std::vector<Schema>& Schemas() {
       SecondaryIndexSchema(), FoldersSchema(),        TenantRowsSchema(),
       HostsSchema(),          UserOrdersSchema(),     IntegersSchema(),
       LastHourSchema(),       DocumentsSchema(),      TagsSchema(),
-      EdgesSchema(),          UnreadMessagesSchema(), MapCellsSchema(),
-      ObjectVersionsSchema(),
+      EdgesSchema(),          VerticesSchema(),       UnreadMessagesSchema(),
+      MapCellsSchema(),       ObjectVersionsSchema(),
   };
   return schemas;
 }

@@ -425,13 +425,20 @@ class Ranges(Case):
         self.assertGreater(run["build_nanos_per_key"], 0)
         self.assertGreater(run["compressed_build_nanos_per_key"], 0)
 
-    def test_small_tables_in_one_run(self):
+    def test_small_tables_in_each_state(self):
         options = ["--preset", "ranges", "--keys", 10000, "--lookups", 100, "--seed", SEED]
-        options += ["--one-run", "--table-bytes", 16000, "--schemas", "user-orders"]
-        _, runs = self.results(*options, "--filters", "none,deltabloom-ranges")
-        for run in runs:
-            self.assertEqual(run["wrong_scans"], 0)
-            self.assertGreater(run["tables"], 50)
+        options += ["--table-bytes", 16000, "--schemas", "user-orders"]
+        options += ["--filters", "none,deltabloom-ranges", "--state"]
+        for state, sorted_runs in (("fresh", 2), ("overwritten", 4), ("compacted", 1)):
+            _, runs = self.results(*options, state)
+            for run in runs:
+                self.assertEqual(run["wrong_scans"], 0)
+                self.assertEqual(run["runs"], sorted_runs)
+                self.assertGreater(run["tables"], 50)
+            # Each run reads a block of an empty scan.
+            none = runs[0]["forward_none_data_blocks_per_scan"]
+            self.assertGreater(none, 0.9 * sorted_runs)
+            self.assertLess(runs[1]["forward_none_data_blocks_per_scan"], 0.1 * none)
         for direction in ("forward", "backward"):
             # The table that the seek finds, and a neighbour where a scan ends between two.
             self.assertLess(runs[1][direction + "_none_tables_asked_per_scan"], 1.5)

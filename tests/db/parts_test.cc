@@ -246,7 +246,6 @@ INSTANTIATE_TEST_SUITE_P(All, SchemaTest, ::testing::ValuesIn(Schemas()),
 TEST_F(DatabaseTest, ScansFindTheirKeysAndWrongOnesAreCounted) {
   const Schema& schema = Schemas().front();
   const SchemaKeys keys(schema, kKeys, random_.seed);
-  const TreePlan plan = DemoTree(keys.size());
   const std::vector<Scan> scans = {keys.ScanOf(Finds::kTen, 0),
                                    keys.ScanOf(Finds::kTen, 1)};
   for (const std::string& name : RangeFilterNames()) {
@@ -254,7 +253,7 @@ TEST_F(DatabaseTest, ScansFindTheirKeysAndWrongOnesAreCounted) {
     ScannedDatabase database(name, NewRangeFilter(name, schema, 8),
                              folder_.path() + "/" + name, DatabaseOptions(),
                              keys);
-    database.Build(plan, &progress_);
+    database.Build(TreeState::kFiveRuns, &progress_);
     EXPECT_EQ(database.PropertyBytes() > 0,
               name == "deltabloom-ranges");  // auto: no delimiter in all keys
     for (const size_t kind : {2u, 5u}) {

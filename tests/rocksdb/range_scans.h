@@ -147,6 +147,24 @@ inline const KeyShape kKeyShapes[] = {
        const std::string name = "name" + std::to_string(Mixed(n / 4) % 5000);
        return BigEndianBytes(name.size(), 4) + name + BigEndianBytes(n, 2);
      }},
+    {"namespaces, names and versions of kvrocks",
+     [](uint64_t n) {
+       const std::string space(n % 2, 'n');
+       const std::string name = "name" + std::to_string(Mixed(n / 6) % 5000);
+       return BigEndianBytes(space.size(), 1) + space +
+              BigEndianBytes(name.size(), 4) + name +
+              BigEndianBytes(n / 3 % 2, 8) + std::string(n % 3, 'f');
+     }},
+    {"up to 23 slashes, also alone and beside each other",
+     [](uint64_t n) {
+       std::string key;
+       uint64_t names = Mixed(n / 96);
+       for (uint64_t left = n % 24; left > 0; --left, names /= 3) {
+         key += "/";
+         if (names % 3 != 0) key += names % 3 == 1 ? "a" : "b\xff";
+       }
+       return key + std::string(n / 24 % 4, '/');
+     }},
     {"hexadecimal hashes",
      [](uint64_t n) {
        char text[32];
