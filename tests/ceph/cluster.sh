@@ -110,7 +110,7 @@ run_page() {
   } >/tmp/page.sh
   still_answers() {
     { set +x; } 2>/dev/null
-    kill -0 "$(cat /run/ceph-osd-0.pid)" 2>/dev/null || { set -x; return 0; }
+    kill -0 "$(cat /run/ceph-osd-0.pid)" 2>/dev/null || { echo "(stopped)"; set -x; return 0; }
     python3 "$here/client.py" get 0 200
     python3 "$here/client.py" absent 100
     set -x
