@@ -12,7 +12,9 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 step() { echo "== $* ($(date +%T))"; }
 client() { python3 "$here/client.py" "$@"; }
 with_module() { LD_PRELOAD=$plugin "$@"; }
-found() { grep -q -- "$@" || fail "not found: $*"; }
+# Reads all of its input, whose writer would else get a signal.
+found() { grep -- "$@" >/dev/null || fail "not found: $*"; }
+refused() { ! deltabloom check --ceph "$1" || fail "check takes $1"; }
 
 write_conf() {
   cat >/etc/ceph/ceph.conf <<CONF
@@ -97,7 +99,7 @@ reshard() {
 }
 fsck() { ceph-bluestore-tool fsck --path "${1:-$osd}" | grep 'fsck success'; }
 # An OSD does not open.
-closed() { ! ceph-bluestore-tool show-sharding --path "$1" >/dev/null 2>&1 || fail "$1 opens"; }
+closed() { ! (ceph-bluestore-tool show-sharding --path "$1") >/dev/null 2>&1 || fail "$1 opens"; }
 restart() { systemctl stop ceph-osd@0; systemctl start ceph-osd@0; }
 
 # The shell blocks of a page in one shell, with checks after each.
