@@ -76,6 +76,12 @@ refused "$ours default=$table"
 reshard "$ours default=$table" $copy | found 'reshard success'
 closed $copy
 reshard "$ours" $copy | found 'extra columns in rocksdb'
+ceph-bluestore-tool bluefs-export --path $copy --out-dir /tmp/bluefs >/dev/null
+python3 "$here/unname_default.py" $copy/block /tmp/bluefs/sharding/def
+rm -r /tmp/bluefs
+reshard "$ours" $copy | found 'reshard success'
+ceph-bluestore-tool show-sharding --path $copy | found -F "$ours"
+fsck $copy
 refused "${ours//deltabloom/deltablom}"
 rm -rf $copy
 cp -a --sparse=always $osd $copy
