@@ -1,8 +1,10 @@
 # cmake --install: headers, libraries, find_package(deltabloom COMPONENTS
 # core shared redis rocksdb leveldb) and one pkg-config file per component.
 
-# The folder that the loader beside it looks into.
-if(TARGET deltabloom_rocksdb_plugin OR DELTABLOOM_ROCKSDB_HEADERS)
+# The loader, and the folder beside it that it looks into.
+if(TARGET deltabloom_rocksdb_plugin)
+  install(TARGETS deltabloom_rocksdb_plugin
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT deltabloom_plugin)
   install(TARGETS deltabloom_rocksdb_module
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/deltabloom COMPONENT deltabloom_module)
 endif()
@@ -157,8 +159,6 @@ deltabloom_install(deltabloom_leveldb leveldb
   HEADERS include/deltabloom/leveldb.h)
 
 if(TARGET deltabloom_rocksdb_plugin)
-  install(TARGETS deltabloom_rocksdb_plugin
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT deltabloom_plugin)
   install(FILES include/deltabloom/load.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deltabloom COMPONENT deltabloom_development)
 endif()

@@ -132,3 +132,16 @@ build_target() {
   quietly "configuring" cmake -S "$top" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_TESTS=OFF "${@:3}"
   quietly "building" cmake --build "$1" -j "${JOBS:-$(nproc)}" --target $2
 }
+
+# Prints the folder of the crate NAME@VERSION, which cargo fetches.
+fetch_crate() {
+  local name=${1%@*} version=${1#*@} project
+  project=$top/build/crates/$name-$version
+  mkdir -p "$project/src"
+  touch "$project/src/lib.rs"
+  printf '[package]\nname = "fetch"\nversion = "0.1.0"\n[workspace]\n[dependencies]\n%s = { version = "=%s", default-features = false }\n' \
+    "$name" "$version" >"$project/Cargo.toml"
+  (cd "$project" && cargo fetch --quiet >&2) ||
+    { echo "$script: cargo does not fetch $1" >&2; return 1; }
+  find "${CARGO_HOME:-$HOME/.cargo}"/registry/src -maxdepth 2 -name "$name-$version*" | head -n 1
+}

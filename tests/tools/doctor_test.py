@@ -388,6 +388,60 @@ class Check(unittest.TestCase):
                 self.assertRegex(answer["error"], "^deltabloom: ")
                 self.assertIn(expected, answer["error"])
 
+    def ceph(self, text):
+        done = run(TOOL, "check", "--ceph", text, "--json")
+        return done.returncode, json.loads(done.stdout)
+
+    def test_ceph(self):
+        status, answer = self.ceph(
+            "m(3)=block_based_table_factory={filter_policy=deltabloom:10} p(3,0-12) "
+            "O(3,0-)=block_cache={type=binned_lru;size=1M;filter_policy=deltabloom:14} "
+            "L=min_write_buffer_number_to_merge=32"
+        )
+        self.assertEqual((status, answer["valid"]), (0, True))
+        filters = {family["name"]: family["options"] for family in answer["families"]}
+        self.assertEqual(list(filters), ["m", "p", "O", "L"])
+        self.assertIn(";bits_per_key=10;", filters["m"])
+        self.assertIn(";bits_per_key=14;", filters["O"])
+        self.assertEqual((filters["p"], filters["L"]), (None, None))
+        done = run(TOOL, "check", "--ceph", "p m=block_cache={filter_policy=deltabloom:9.5}")
+        self.assertRegex(
+            done.stdout,
+            r"^p: Ceph's own filters\nm: \{id=deltabloom;.*;bits_per_key=9.5;\}\nvalid, as RocksDB",
+        )
+
+    def test_wrong_texts_of_ceph(self):
+        policy = "block_based_table_factory={filter_policy=deltabloom:10}"
+        for text, expected in (
+            (f"m={policy} default", "family 'default' must not be named"),
+            (f"default(2)={policy}", "family 'default' must not be named"),
+            ("m(3) L P", "no family has a filter policy of Deltabloom"),
+            ("m=block_cache={filter_policy=bloomfilter:10}", "no family has a filter policy"),
+            ("", "a family has no name"),
+            (f"m={policy}  L", "a family has no name: one blank separates"),
+            (f"m={policy} ", "a family has no name"),
+            (f"m={policy} m", "family 'm' is named twice"),
+            (f"m(0)={policy}", "family 'm(0)': use NAME"),
+            (f"m(3={policy}", "family 'm(3': use NAME"),
+            (f"m(3)x={policy}", "family 'm(3)x': use NAME"),
+            (f"m(3,0)={policy}", "family 'm(3,0)': use NAME"),
+            (f"m(3,13-13)={policy}", "family 'm(3,13-13)': use NAME"),
+            (f"m()={policy}", "family 'm()': use NAME"),
+            ("m=filter_policy=deltabloom:10", "Could not find option: : filter_policy"),
+            (policy.replace("block", "m=block")[:-1], "Mismatched curly braces"),
+            ("m=" + policy.replace("deltabloom:10", "deltabloom:x"), "bits_per_key 'x'"),
+            ("m=" + policy.replace("deltabloom", "deltablom"), "FilterPolicy: deltablom:10"),
+            ("m=" + policy.replace("filter_p", "filterp"), "family 'm': Invalid argument"),
+            ("m=block_cache={filter_policy=deltabloom:10:q}", "layout 'q' is not valid"),
+            (r"m=block_cache={type=lru\;filter_policy=deltabloom:10}", "a backslash before ';'"),
+            (f"m=block_cache={{size=1M}};{policy}", "block_cache replaces block_based_table"),
+        ):
+            with self.subTest(text):
+                status, answer = self.ceph(text)
+                self.assertEqual((status, answer["valid"]), (1, False), answer)
+                self.assertRegex(answer["error"], "^deltabloom: [^\n]+$")
+                self.assertIn(expected, answer["error"])
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])
