@@ -8,9 +8,8 @@
 extern "C" {
 #endif
 
-/* Raised when a member of the struct changes. Members are added at the end
- * without that. */
-#define DELTABLOOM_MODULE_INTERFACE 1
+/* Raised with every change of the struct. */
+#define DELTABLOOM_MODULE_INTERFACE 2
 
 /* A function that gets an `error` sets *error to one line, to be freed by
  * free(), and returns null or 0 if it fails. `error` must not be null. Nothing
@@ -43,6 +42,13 @@ struct deltabloom_module {
   char* (*check)(const char* text, char** error);
   /* As deltabloom_rocksdb_statistics() of deltabloom/c.h. */
   char* (*statistics)(const char* format, char** error);
+  /* Deletes a FilterPolicy* of RocksDB's own, and returns one of Deltabloom
+   * with the bits per key that it has in the last level. If it fails, `policy`
+   * is still there. */
+  void* (*replace_policy)(void* policy, char** error);
+  /* Returns 1 if a policy of Deltabloom has built or read a filter. Also after
+   * static objects were destroyed. */
+  int (*was_used)(void);
 };
 
 /* The only symbol that the loader takes from a module. */
