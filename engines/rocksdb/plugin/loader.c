@@ -17,8 +17,10 @@
 
 #include "engines/rocksdb/plugin/find_rocksdb.h"
 
-/* Modules name it as a library that they need (CMakeLists.txt). */
-#define HOST_NAME "deltabloom-host"
+/* Modules name it as a library that they need (CMakeLists.txt): "rocksdb" or
+ * "leveldb" is in the place of %s. The C library remembers which file has such
+ * a name, so there is one for each engine. */
+#define HOST_NAME "deltabloom-%s-host"
 
 struct found {
   struct deltabloom_host host;
@@ -34,7 +36,7 @@ struct found {
 struct private_folder {
   char path[PATH_MAX];
   char module[PATH_MAX + sizeof(DELTABLOOM_MODULE_FILE)];
-  char host[PATH_MAX + sizeof(HOST_NAME) + 1];
+  char host[PATH_MAX + sizeof(HOST_NAME) + sizeof("rocksdb")];
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -101,8 +103,8 @@ static bool find_module(const char* folder, const char* name,
   return false;
 }
 
-static bool make_folder(struct private_folder* folder, const char* module,
-                        const char* host) {
+static bool make_folder(struct private_folder* folder, const char* engine,
+                        const char* module, const char* host) {
   const char* parent = secure_getenv("TMPDIR");
   if (parent == NULL || *parent == '\0') parent = "/tmp";
   snprintf(folder->path, sizeof(folder->path), "%s/deltabloom-XXXXXX", parent);
@@ -110,8 +112,8 @@ static bool make_folder(struct private_folder* folder, const char* module,
   if (mkdtemp(folder->path) == NULL) return false;
   snprintf(folder->module, sizeof(folder->module), "%s" DELTABLOOM_MODULE_FILE,
            folder->path);
-  snprintf(folder->host, sizeof(folder->host), "%s/%s", folder->path,
-           HOST_NAME);
+  snprintf(folder->host, sizeof(folder->host), "%s/" HOST_NAME, folder->path,
+           strcmp(engine, "RocksDB") == 0 ? "rocksdb" : "leveldb");
   return symlink(module, folder->module) == 0 &&
          symlink(host, folder->host) == 0;
 }
@@ -156,7 +158,7 @@ static void* open_module(const char* engine, const char* host, const char* path,
     return NULL;
   }
   struct private_folder folder;
-  if (!make_folder(&folder, path, real_host)) {
+  if (!make_folder(&folder, engine, path, real_host)) {
     const int error = errno;
     remove_folder(&folder);
     deltabloom_refuse(problem, "cannot make a folder of links, %s: %s (TMPDIR)",
