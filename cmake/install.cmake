@@ -6,6 +6,10 @@ if(TARGET deltabloom_rocksdb_plugin OR DELTABLOOM_ROCKSDB_HEADERS)
   install(TARGETS deltabloom_rocksdb_module
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/deltabloom COMPONENT deltabloom_module)
 endif()
+if(TARGET deltabloom_leveldb_module)
+  install(TARGETS deltabloom_leveldb_module
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/deltabloom COMPONENT deltabloom_leveldb_module)
+endif()
 if(DELTABLOOM_ROCKSDB_HEADERS)
   return()
 endif()
@@ -157,7 +161,7 @@ deltabloom_install(deltabloom_leveldb leveldb
   HEADERS include/deltabloom/leveldb.h)
 
 if(TARGET deltabloom_rocksdb_plugin)
-  install(TARGETS deltabloom_rocksdb_plugin
+  install(TARGETS deltabloom_rocksdb_plugin deltabloom_replace_bloom
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT deltabloom_plugin)
   install(FILES include/deltabloom/load.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deltabloom COMPONENT deltabloom_development)

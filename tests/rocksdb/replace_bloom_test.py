@@ -136,7 +136,7 @@ class RocksDB(InAFolder):
         file = self.folder / "options"
         for text, policy, expected in (
             ("deltabloom:9.9", "deltabloom", r"\bbits_per_key=9.9;\}$"),
-            ("bloomfilter:10:false", "rocksdb.BuiltinBloomFilter", "^bloomfilter:10:false$"),
+            ("bloomfilter:10:false", "bloomfilter", "^bloomfilter:10:false$"),
         ):
             with self.subTest(text):
                 shutil.rmtree(self.db, ignore_errors=True)
