@@ -3,10 +3,14 @@
 
 # The loader, and the folder beside it that it looks into.
 if(TARGET deltabloom_rocksdb_plugin)
-  install(TARGETS deltabloom_rocksdb_plugin
+  install(TARGETS deltabloom_rocksdb_plugin deltabloom_replace_bloom
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT deltabloom_plugin)
   install(TARGETS deltabloom_rocksdb_module
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/deltabloom COMPONENT deltabloom_module)
+endif()
+if(TARGET deltabloom_leveldb_module)
+  install(TARGETS deltabloom_leveldb_module
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/deltabloom COMPONENT deltabloom_leveldb_module)
 endif()
 if(DELTABLOOM_ROCKSDB_HEADERS)
   return()

@@ -96,6 +96,16 @@ if(TARGET deltabloom_rocksdb)
       "${minor}, shared or in a program or library that exports its functions.")
   # dpkg-shlibdeps would look for the host, which every program brings itself.
   set(CPACK_DEBIAN_DELTABLOOM_MODULE_PACKAGE_SHLIBDEPS OFF)
+  if(TARGET deltabloom_leveldb_module)
+    deltabloom_package(leveldb_module deltabloom-leveldb-module database
+      "filters for sorted string tables: module for LevelDB"
+      DEPENDS "deltabloom-rocksdb-plugin ${exactly}, libstdc++6 (>= 11)"
+      SUGGESTS "libleveldb1d"
+      DESCRIPTION
+        "The policy that deltabloom run --replace-bloom gives to programs as they"
+        "are, that use a shared LevelDB.")
+    set(CPACK_DEBIAN_DELTABLOOM_LEVELDB_MODULE_PACKAGE_SHLIBDEPS OFF)
+  endif()
   string(REGEX MATCH "^([0-9]+)\\.([0-9]+)" next ${minor})
   math(EXPR next "${CMAKE_MATCH_2} + 1")
   string(APPEND development_depends

@@ -89,6 +89,10 @@ class Packages(unittest.TestCase):
         self.assertNotIn("librocksdb", self.depends[plugin] + self.depends[module])
         self.assertIn(plugin, self.depends[module])
         self.assertIn("lib/libdeltabloom_rocksdb_plugin.so", self.files[plugin])
+        self.assertIn("lib/libdeltabloom_replace_bloom.so", self.files[plugin])
+        leveldb = self.package("deltabloom-leveldb-module")
+        self.assertIn(plugin, self.depends[leveldb])
+        self.assertIn("lib/deltabloom/leveldb.so", self.files[leveldb])
         self.assertIn(f"lib/deltabloom/rocksdb-{version}-cxx11abi1.so", self.files[module])
         self.assertRegex(self.depends["libdeltabloom-dev"], rf"\blibrocksdb-dev \(>= {version}\)")
         core = self.depends[self.package(r"libdeltabloom[0-9.]+")]

@@ -93,6 +93,8 @@ struct Process {
   // policy/: set by programs that ignore a Status of RocksDB and would go on
   // without a filter; null in others.
   std::atomic<ErrorReporter> error_reporter{nullptr};
+  // policy/: true once a policy has built or read a filter.
+  std::atomic<bool> policy_was_used{false};
 };
 
 // Returns the state of the process. At the first use it is made, which may

@@ -17,8 +17,10 @@
 
 #include "engines/rocksdb/plugin/find_rocksdb.h"
 
-/* Modules name it as a library that they need (CMakeLists.txt). */
-#define HOST_NAME "deltabloom-rocksdb-host"
+/* Modules name it as a library that they need (CMakeLists.txt): "rocksdb" or
+ * "leveldb" is in the place of %s. The C library remembers which file has such
+ * a name, so there is one for each engine. */
+#define HOST_NAME "deltabloom-%s-host"
 
 struct found {
   struct deltabloom_host host;
@@ -33,16 +35,16 @@ struct found {
  * libraries. */
 struct private_folder {
   char path[PATH_MAX];
-  char module[PATH_MAX + 16];
-  char host[PATH_MAX + sizeof(HOST_NAME) + 1];
+  char module[PATH_MAX + sizeof(DELTABLOOM_MODULE_FILE)];
+  char host[PATH_MAX + sizeof(HOST_NAME) + sizeof("rocksdb")];
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static const struct deltabloom_module* loaded; /* guarded by mutex */
+static const void* served; /* the begin of its RocksDB in memory; likewise */
 
-/* Writes the line, with what all lines begin with. */
-__attribute__((format(printf, 2, 3))) static enum deltabloom_load_result refuse(
-    char* problem, const char* format, ...) {
+enum deltabloom_load_result deltabloom_refuse(
+    char problem[DELTABLOOM_PROBLEM_SIZE], const char* format, ...) {
   char program[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
   snprintf(program + (size < 0 ? 0 : size), size < 0 ? sizeof(program) : 1,
@@ -64,8 +66,8 @@ static void note(const struct deltabloom_host* host, void* argument) {
   ++found->count;
 }
 
-static const char* name_of(const struct deltabloom_host* host) {
-  return *host->path == '\0' ? "the program itself" : host->path;
+static const char* name_of(const char* host) {
+  return *host == '\0' ? "the program itself" : host;
 }
 
 /* Writes the path of the shared object that this code is in, by its real name.
@@ -101,17 +103,17 @@ static bool find_module(const char* folder, const char* name,
   return false;
 }
 
-static bool make_folder(struct private_folder* folder, const char* module,
-                        const char* host) {
+static bool make_folder(struct private_folder* folder, const char* engine,
+                        const char* module, const char* host) {
   const char* parent = secure_getenv("TMPDIR");
   if (parent == NULL || *parent == '\0') parent = "/tmp";
   snprintf(folder->path, sizeof(folder->path), "%s/deltabloom-XXXXXX", parent);
   *folder->module = *folder->host = '\0';
   if (mkdtemp(folder->path) == NULL) return false;
-  snprintf(folder->module, sizeof(folder->module), "%s/module.so",
+  snprintf(folder->module, sizeof(folder->module), "%s" DELTABLOOM_MODULE_FILE,
            folder->path);
-  snprintf(folder->host, sizeof(folder->host), "%s/%s", folder->path,
-           HOST_NAME);
+  snprintf(folder->host, sizeof(folder->host), "%s/" HOST_NAME, folder->path,
+           strcmp(engine, "RocksDB") == 0 ? "rocksdb" : "leveldb");
   return symlink(module, folder->module) == 0 &&
          symlink(host, folder->host) == 0;
 }
@@ -130,42 +132,47 @@ static bool is_loaded(const char* path) {
   return handle != NULL;
 }
 
-/* Opens the module and registers it. */
-static enum deltabloom_load_result open_module(
-    const struct deltabloom_host* host, const char* path, char* problem) {
+/* Opens the module `path` for the engine ("RocksDB") in the file `host`, which
+ * is empty for the program itself. Returns null with the line. */
+static void* open_module(const char* engine, const char* host, const char* path,
+                         char* problem) {
   /* The symbols of a program are found without its file, so any file that is
    * loaded takes its place. */
   char own_file[PATH_MAX];
-  const char* host_file = host->path;
+  const char* host_file = host;
   if (*host_file == '\0') {
     if (!find_own_file(own_file)) {
-      return refuse(problem, "cannot find the file of Deltabloom's loader");
+      deltabloom_refuse(problem, "cannot find the file of Deltabloom's loader");
+      return NULL;
     }
     host_file = own_file;
   }
   char real_host[PATH_MAX];
   if (realpath(host_file, real_host) == NULL) {
-    return refuse(
+    deltabloom_refuse(
         problem,
-        "the file of its RocksDB, %s, is not there any more (%s), and "
+        "the file of its %s, %s, is not there any more (%s), and "
         "the module of Deltabloom has to name it: load Deltabloom "
         "before the file is deleted, or keep it",
-        host_file, strerror(errno));
+        engine, host_file, strerror(errno));
+    return NULL;
   }
   struct private_folder folder;
-  if (!make_folder(&folder, path, real_host)) {
+  if (!make_folder(&folder, engine, path, real_host)) {
     const int error = errno;
     remove_folder(&folder);
-    return refuse(problem, "cannot make a folder of links, %s: %s (TMPDIR)",
-                  folder.path, strerror(error));
+    deltabloom_refuse(problem, "cannot make a folder of links, %s: %s (TMPDIR)",
+                      folder.path, strerror(error));
+    return NULL;
   }
   if (!is_loaded(folder.host)) {
     remove_folder(&folder);
-    return refuse(
+    deltabloom_refuse(
         problem,
-        "the file %s is not the one that was loaded as its RocksDB: it "
+        "the file %s is not the one that was loaded as its %s: it "
         "was replaced since; restart the program",
-        host_file);
+        host_file, engine);
+    return NULL;
   }
   void* const handle = dlopen(folder.module, RTLD_NOW | RTLD_LOCAL);
   const char* const error = handle == NULL ? dlerror() : NULL;
@@ -173,33 +180,49 @@ static enum deltabloom_load_result open_module(
   if (handle == NULL) {
     /* The text begins with the path of the link. */
     const char* const reason = strstr(error, ": ");
-    return refuse(problem, "%s does not load into %s: %s%s", path,
-                  name_of(host), reason == NULL ? error : reason + 2,
-                  strstr(error, "failed to map segment") == NULL
-                      ? ""
-                      : "; is its folder on a file system that is mounted "
-                        "noexec?");
+    deltabloom_refuse(problem, "%s does not load into %s: %s%s", path,
+                      name_of(host), reason == NULL ? error : reason + 2,
+                      strstr(error, "failed to map segment") == NULL
+                          ? ""
+                          : "; is its folder on a file system that is mounted "
+                            "noexec?");
   }
+  return handle;
+}
+
+static const void* begin_of(const void* address) {
+  Dl_info object;
+  return dladdr(address, &object) == 0 ? NULL : object.dli_fbase;
+}
+
+/* Opens the module and registers it. */
+static enum deltabloom_load_result open_and_register(
+    const struct deltabloom_host* host, const char* path, char* problem) {
+  void* const handle = open_module("RocksDB", host->path, path, problem);
+  if (handle == NULL) return DELTABLOOM_REFUSED;
   const struct deltabloom_module* const module =
       dlsym(handle, DELTABLOOM_MODULE_SYMBOL);
   if (module == NULL || module->interface != DELTABLOOM_MODULE_INTERFACE) {
-    return refuse(problem,
-                  "%s is a module of another version of Deltabloom: build it "
-                  "again",
-                  path);
+    return deltabloom_refuse(
+        problem,
+        "%s is a module of another version of Deltabloom: build it "
+        "again",
+        path);
   }
   char* reason = NULL;
   if (!module->register_with_rocksdb(&reason)) {
     const char* const text = reason == NULL ? "out of memory" : reason;
     const char* const prefix = "deltabloom: ";
-    refuse(problem, "%s: %s", path,
-           strncmp(text, prefix, strlen(prefix)) == 0 ? text + strlen(prefix)
-                                                      : text);
+    deltabloom_refuse(problem, "%s: %s", path,
+                      strncmp(text, prefix, strlen(prefix)) == 0
+                          ? text + strlen(prefix)
+                          : text);
     free(reason);
     return DELTABLOOM_REFUSED;
   }
   module->serve_environment();
   loaded = module;
+  served = begin_of(host->version_function);
   return DELTABLOOM_LOADED;
 }
 
@@ -207,32 +230,34 @@ static enum deltabloom_load_result load(const char* folder, char* problem) {
 #if !defined(__linux__) || !defined(__GLIBC__) || \
     !(defined(__x86_64__) || defined(__aarch64__))
   (void)folder;
-  return refuse(problem,
-                "modules need Linux with glibc on x86-64 or aarch64; build "
-                "Deltabloom into the program");
+  return deltabloom_refuse(
+      problem,
+      "modules need Linux with glibc on x86-64 or aarch64; build "
+      "Deltabloom into the program");
 #else
   struct found found;
   memset(&found, 0, sizeof(found));
   deltabloom_for_each_host(note, &found);
   if (found.count == 0) {
-    refuse(problem, "no RocksDB is loaded yet: load Deltabloom after RocksDB");
+    deltabloom_refuse(
+        problem, "no RocksDB is loaded yet: load Deltabloom after RocksDB");
     return DELTABLOOM_NO_ROCKSDB;
   }
   const struct deltabloom_host* const host = &found.host;
   if (found.count > 1) {
-    return refuse(
+    return deltabloom_refuse(
         problem,
         "it has more than one RocksDB, %s and %s, of which Deltabloom "
         "serves neither",
-        name_of(host), name_of(&found.other));
+        name_of(host->path), name_of(found.other.path));
   }
   if (host->version_function == NULL) {
-    return refuse(
+    return deltabloom_refuse(
         problem,
         "the RocksDB in %s hides its functions, which a module needs: "
         "link the program with -rdynamic, use a shared RocksDB, or "
         "build Deltabloom into it",
-        name_of(host));
+        name_of(host->path));
   }
   char version[32];
   deltabloom_host_version(host, version, sizeof(version));
@@ -245,14 +270,15 @@ static enum deltabloom_load_result load(const char* folder, char* problem) {
   char path[PATH_MAX];
   char searched[DELTABLOOM_PROBLEM_SIZE / 2];
   if (!find_module(folder, name, path, searched, sizeof(searched))) {
-    return refuse(
+    return deltabloom_refuse(
         problem,
         "there is no module for its RocksDB %s (%s): no %s in %s; "
         "make it from the sources of Deltabloom and the headers of "
         "RocksDB %d.%d: script/package modules --cxx11-abi %d HEADERS",
-        version, name_of(host), name, searched, major, minor, host->cxx11_abi);
+        version, name_of(host->path), name, searched, major, minor,
+        host->cxx11_abi);
   }
-  return open_module(host, path, problem);
+  return open_and_register(host, path, problem);
 #endif
 }
 
@@ -265,4 +291,27 @@ enum deltabloom_load_result deltabloom_load_module(
   *module = loaded;
   pthread_mutex_unlock(&mutex);
   return result;
+}
+
+int deltabloom_serves(const void* function) {
+  pthread_mutex_lock(&mutex);
+  const int serves = served != NULL && begin_of(function) == served;
+  pthread_mutex_unlock(&mutex);
+  return serves;
+}
+
+void* deltabloom_open_module(const char* engine, const char* host,
+                             const char* name,
+                             char problem[DELTABLOOM_PROBLEM_SIZE]) {
+  char path[PATH_MAX];
+  char searched[DELTABLOOM_PROBLEM_SIZE / 2];
+  if (find_module(NULL, name, path, searched, sizeof(searched))) {
+    return open_module(engine, host, path, problem);
+  }
+  deltabloom_refuse(
+      problem,
+      "there is no module for its %s (%s): no %s in %s; build Deltabloom "
+      "with %s and install it",
+      engine, name_of(host), name, searched, engine);
+  return NULL;
 }

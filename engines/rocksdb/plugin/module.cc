@@ -7,12 +7,17 @@
 #include <string>
 
 #include "deltabloom/export.h"
+#include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/api/c_calls.h"
 #include "engines/rocksdb/api/register.h"
 #include "engines/rocksdb/api/text.h"
+#include "engines/rocksdb/base/errors.h"
+#include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/plugin/policy_module.h"
 #include "engines/rocksdb/plugin/ranges_module.h"
+#include "engines/rocksdb/policy/policy.h"
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"
@@ -85,6 +90,21 @@ char* StatisticsIn(const char* format, char** error) {
   });
 }
 
+void* ReplacePolicy(void* policy, char** error) {
+  return CatchLine(error, [policy]() -> void* {
+    const auto* const own = static_cast<const rocksdb::FilterPolicy*>(policy);
+    RocksDBFilterOptions options;
+    options.bits_per_key = BitsPerKeyOf(*own);
+    PolicyOptions valid;
+    Require(valid.Set(options));
+    auto ours = NewPolicy(&TheProcess(), valid);
+    delete own;
+    return const_cast<rocksdb::FilterPolicy*>(ours.release());
+  });
+}
+
+int WasUsed() { return TheProcess().policy_was_used ? 1 : 0; }
+
 }  // namespace
 }  // namespace deltabloom::internal
 
@@ -105,6 +125,8 @@ const deltabloom_module deltabloom_rocksdb_module = {
     CheckText,
     StatisticsIn,
     &kRangesModule,
+    ReplacePolicy,
+    WasUsed,
 };
 
 }  // extern "C"

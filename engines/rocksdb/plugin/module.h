@@ -45,6 +45,13 @@ struct deltabloom_module {
   /* As deltabloom_rocksdb_statistics() of deltabloom/c.h. */
   char* (*statistics)(const char* format, char** error);
   const struct deltabloom_ranges_module* ranges;
+  /* Deletes a FilterPolicy* of RocksDB's own, and returns one of Deltabloom
+   * with the bits per key that it has in the last level. If it fails, `policy`
+   * is still there. */
+  void* (*replace_policy)(void* policy, char** error);
+  /* Returns 1 if a policy of Deltabloom has built or read a filter. Also after
+   * static objects were destroyed. */
+  int (*was_used)(void);
 };
 
 /* The only symbol that the loader takes from a module. */

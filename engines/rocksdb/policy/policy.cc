@@ -289,6 +289,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
         build.statistics = statistics_;
         LogStatistics(options.statistics_log_seconds, context.info_log);
       }
+      process_->policy_was_used = true;
       return new BitsBuilder(
           SettingsFor(options, millibits_per_key,
                       {context.level_at_creation, context.is_bottommost},
@@ -301,6 +302,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   rocksdb::FilterBitsReader* GetFilterBitsReader(
       const rocksdb::Slice& filter) const override {
     try {
+      process_->policy_was_used = true;
       const PolicyOptions options = live_.Get();
       // No filter can be read without its transform, not even an empty one.
       if (options.TransformIsUnknown()) return NewSealedBitsReader({}, {});

@@ -1,7 +1,8 @@
 // Stands in for another version of RocksDB: has its mark, and one function that
 // both versions have. Where two versions are in one process, the constructors
 // of global objects in one call it in the other. With HAS_VERSION it also has
-// the function that tells the version, as a RocksDB that hides none.
+// the function that tells the version, as a RocksDB that hides none, and those
+// that make a Bloom filter, in C++ and in C.
 #include <unistd.h>
 #ifdef HAS_VERSION
 #include <string>
@@ -29,7 +30,18 @@ std::string GetRocksVersionAsString(bool with_patch);
 std::string GetRocksVersionAsString(bool with_patch) {
   return with_patch ? "99.1.2" : "99.1";
 }
+class FilterPolicy;
+const FilterPolicy* NewBloomFilterPolicy(double bits_per_key, bool ignored);
+const FilterPolicy* NewBloomFilterPolicy(double /*bits_per_key*/,
+                                         bool /*ignored*/) {
+  return nullptr;
+}
 }  // namespace rocksdb
+
+extern "C" const void* rocksdb_filterpolicy_create_bloom(double bits_per_key);
+const void* rocksdb_filterpolicy_create_bloom(double bits_per_key) {
+  return rocksdb::NewBloomFilterPolicy(bits_per_key, false);
+}
 #endif
 
 #pragma GCC visibility pop
