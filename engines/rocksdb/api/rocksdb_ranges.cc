@@ -51,7 +51,8 @@ std::shared_ptr<RocksDBRanges> RocksDBRanges::New(
 bool RocksDBRanges::AddTo(ColumnFamilyOptions* family, std::string* error) {
   return internal::Catch(error, [&] {
     const Comparator* const comparator = family->comparator;
-    if (comparator == nullptr || !rep_->FilterOrderOf(*comparator)) {
+    if (comparator == nullptr ||
+        !rep_->options.FilterOrderOf(comparator->Name())) {
       internal::Require(
           std::string("range filters need keys in the order of their bytes or "
                       "its reverse, and the order of comparator ") +
@@ -83,7 +84,7 @@ using internal::range::Order;
 std::optional<internal::ScanRequest> PrefixRequest(
     const internal::RangesState& state, const Comparator* comparator,
     std::string_view prefix, std::optional<std::string>* after) {
-  const std::optional<Order> order = state.OrderOf(*comparator);
+  const std::optional<Order> order = state.options.OrderOf(comparator->Name());
   // What the transform makes of keys with the prefix may not begin alike.
   if (!order ||
       (order == Order::kReverse && state.options.transform != nullptr)) {
@@ -119,7 +120,6 @@ std::unique_ptr<Iterator> NewOwn(
         return db->NewIterator(with, family);
       },
       options, request, &refused);
-  if (refused) ++state->counters.refused;
   if (refused && !state->refusal_is_logged.exchange(true)) {
     rocksdb::Warn(db->GetDBOptions().info_log,
                   "[deltabloom] [%s] range filters are not used: RocksDB "
@@ -139,7 +139,6 @@ std::unique_ptr<Iterator> NewOther(
   request.keeps_bounds = true;
   auto iterator =
       internal::NewScanIterator(state, make, options, request, &refused);
-  if (refused) ++state->counters.refused;
   return iterator;
 }
 
@@ -165,14 +164,13 @@ std::unique_ptr<Iterator> RocksDBRanges::NewPrefixIterator(
 std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
     const MakeIterator& make, const ReadOptions& options,
     std::string_view lower, std::optional<std::string_view> upper) {
-  return NewOther(rep_, make, options,
-                  {lower, upper, rep_->ComparatorOrBytewise()});
+  return NewOther(rep_, make, options, {lower, upper, rep_->comparator});
 }
 
 std::unique_ptr<Iterator> RocksDBRanges::NewPrefixIterator(
     const MakeIterator& make, const ReadOptions& options,
     std::string_view prefix) {
-  const Comparator* const comparator = rep_->ComparatorOrBytewise();
+  const Comparator* const comparator = rep_->comparator;
   std::optional<std::string> after;
   const auto request = PrefixRequest(*rep_, comparator, prefix, &after);
   if (!request) return WrongOrder(*comparator);

@@ -1,6 +1,9 @@
 // RocksDBRangeStatistics and its texts.
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -13,43 +16,34 @@
 namespace deltabloom {
 namespace {
 
-using internal::JsonWriter;
-
-using internal::RangeCounters;
 using Statistics = RocksDBRangeStatistics;
 
 struct Field {
   uint64_t Statistics::*member;
-  std::atomic<uint64_t> RangeCounters::*counter;
-  const char*
-      name;  // in JSON, and of Prometheus as deltabloom_range_NAME_total
+  const char* name;  // in JSON; Prometheus has deltabloom_range_NAME_total
   const char* help;
 };
 
 constexpr Field kFields[] = {
-    {&Statistics::scans, &RangeCounters::scans, "scans",
-     "Scans with range filters."},
-    {&Statistics::empty_scans, &RangeCounters::empty_scans, "empty_scans",
+    {&Statistics::scans, "scans", "Scans with range filters."},
+    {&Statistics::empty_scans, "empty_scans",
      "Scans that are known to have found no key."},
-    {&Statistics::tables, &RangeCounters::tables, "tables",
-     "Tables that scans asked for."},
-    {&Statistics::tables_rejected, &RangeCounters::tables_rejected,
-     "tables_rejected", "Tables that were skipped."},
-    {&Statistics::tables_passed_for_nothing,
-     &RangeCounters::tables_passed_for_nothing, "tables_passed_for_nothing",
+    {&Statistics::tables, "tables", "Tables that scans asked for."},
+    {&Statistics::tables_rejected, "tables_rejected",
+     "Tables that were skipped."},
+    {&Statistics::tables_passed_for_nothing, "tables_passed_for_nothing",
      "Tables that were let through in scans that found no key."},
-    {&Statistics::tables_without_place, &RangeCounters::tables_without_place,
-     "tables_without_place", "Tables whose scan shares no declared prefix."},
-    {&Statistics::tables_without_filter, &RangeCounters::tables_without_filter,
-     "tables_without_filter",
+    {&Statistics::tables_without_place, "tables_without_place",
+     "Tables whose scan shares no declared prefix."},
+    {&Statistics::tables_without_filter, "tables_without_filter",
      "Tables without a range filter that can be used."},
-    {&Statistics::refused, &RangeCounters::refused, "refused",
+    {&Statistics::refused, "refused",
      "Scans that RocksDB allowed only without a table filter."},
-    {&Statistics::filters_built, &RangeCounters::filters_built, "filters_built",
+    {&Statistics::filters_built, "filters_built",
      "Tables that were built with a range filter."},
-    {&Statistics::tables_built_without, &RangeCounters::tables_built_without,
-     "tables_built_without", "Tables that were built without a range filter."},
-    {&Statistics::bytes_built, &RangeCounters::bytes_built, "bytes_built",
+    {&Statistics::tables_built_without, "tables_built_without",
+     "Tables that were built without a range filter."},
+    {&Statistics::bytes_built, "bytes_built",
      "Bytes of the range filters that were built."},
 };
 
@@ -63,18 +57,25 @@ std::string ShareText(uint64_t part, uint64_t whole) {
 
 }  // namespace
 
+void internal::RangesState::Count(const RocksDBRangeStatistics& counts) {
+  static_assert(std::size(kFields) == std::tuple_size_v<decltype(counters)>);
+  for (size_t i = 0; i < counters.size(); ++i) {
+    const uint64_t count = counts.*kFields[i].member;
+    if (count != 0) counters[i].fetch_add(count, std::memory_order_relaxed);
+  }
+}
+
 Statistics internal::RangesState::Statistics() const {
   RocksDBRangeStatistics statistics;
-  for (const Field& field : kFields) {
-    statistics.*field.member =
-        (counters.*field.counter).load(std::memory_order_relaxed);
+  for (size_t i = 0; i < counters.size(); ++i) {
+    statistics.*kFields[i].member = counters[i].load(std::memory_order_relaxed);
   }
   statistics.suggestion = suggestion.Text(options.places);
   return statistics;
 }
 
 std::string RocksDBRangeStatistics::ToJson() const {
-  JsonWriter json;
+  internal::JsonWriter json;
   json.BeginObject().Key("version").String(internal::kVersion);
   for (const Field& field : kFields) {
     json.Key(field.name).Number(this->*field.member);
