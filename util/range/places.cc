@@ -29,6 +29,7 @@ Places::Places(std::vector<Place> places, const Limits& limits)
       case Place::Kind::kCounted: {
         uint8_t& kind = kind_of_byte_[places_[i].byte];
         if (kind == kNoDelimiter) kind = kinds_++;
+        only_delimiter_ = static_cast<char>(places_[i].byte);
         of_kind_[kind] |= bit;
         behind_delimiters_ = behind_delimiters_ || places_[i].bits > 0;
       }

@@ -69,14 +69,23 @@ class Places {
  private:
   static constexpr uint8_t kNoDelimiter = 0xff;
 
+  // Returns where in the text the next delimiter is, from `at` on; its size or
+  // more if there is none.
+  size_t FindDelimiter(std::string_view text, size_t at) const {
+    if (kinds_ == 1) return text.find(only_delimiter_, at);
+    while (at < text.size() && kind_of_byte_[ByteAt(text, at)] == kNoDelimiter)
+      ++at;
+    return at;
+  }
   // Returns the ends of the place's function in the text.
   std::vector<size_t> EndsOf(const Place& place, std::string_view text) const;
 
   std::vector<Place> places_;
   Limits limits_;
-  uint32_t lengths_ = 0;    // the places that are lengths, one bit for each
-  uint32_t functions_ = 0;  // those that are functions
-  uint8_t kinds_ = 0;       // of delimiters
+  uint32_t lengths_ = 0;     // the places that are lengths, one bit for each
+  uint32_t functions_ = 0;   // those that are functions
+  uint8_t kinds_ = 0;        // of delimiters
+  char only_delimiter_ = 0;  // if there is one kind: it is found faster
   std::array<uint8_t, 256> kind_of_byte_;
   std::array<uint32_t, kMost> of_kind_{};  // the places of each kind
   bool behind_delimiters_ = false;         // some place ends behind a delimiter
@@ -91,18 +100,17 @@ void ForEachBit(uint32_t bits, const Fn& fn) {
 }
 
 template <typename Fn>
-void Places::ForEach(std::string_view text, size_t shared, Found* found,
+void Places::ForEach(std::string_view whole, size_t shared, Found* found,
                      const Fn& fn) const {
+  const std::string_view text = whole.substr(0, limits_.bytes);
   // Calls fn if the place with this end is one of the text, and a new one.
   const auto end_at = [&](size_t i, size_t bits) {
-    const size_t most = places_[i].window
-                            ? limits_.bytes
-                            : std::min(limits_.bytes, text.size());
+    const size_t most = places_[i].window ? limits_.bytes : text.size();
     if (bits > 8 * shared && bits <= 8 * most) fn(i, bits);
   };
   ForEachBit(lengths_, [&](size_t i) { end_at(i, places_[i].bits); });
   ForEachBit(functions_, [&](size_t i) {
-    for (const size_t end : EndsOf(places_[i], text)) {
+    for (const size_t end : EndsOf(places_[i], whole)) {
       end_at(i, places_[i].bits + 8 * end);
     }
   });
@@ -122,12 +130,10 @@ void Places::ForEach(std::string_view text, size_t shared, Found* found,
   if (behind_delimiters_) {
     for (size_t i = 0; i < size; ++i) at_delimiter(found->delimiters[i]);
   }
-  const size_t end = std::min(limits_.bytes, text.size());
-  for (size_t at = shared; at < end; ++at) {
+  for (size_t at = FindDelimiter(text, shared); at < text.size();
+       at = FindDelimiter(text, at + 1)) {
     const uint8_t kind = kind_of_byte_[ByteAt(text, at)];
-    if (kind == kNoDelimiter || found->counts[kind] == limits_.delimiters) {
-      continue;
-    }
+    if (found->counts[kind] == limits_.delimiters) continue;
     found->delimiters[size] = {static_cast<uint16_t>(at), kind,
                                ++found->counts[kind]};
     at_delimiter(found->delimiters[size++]);

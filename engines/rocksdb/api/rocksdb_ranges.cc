@@ -11,7 +11,6 @@
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/ranges/collector.h"
 #include "engines/rocksdb/ranges/iterator.h"
-#include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/scan_range.h"
 #include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/db.h"
@@ -60,13 +59,6 @@ bool RocksDBRanges::AddTo(ColumnFamilyOptions* family, std::string* error) {
           " is not known: set key_order if it is one of them, name a "
           "key_transform that maps its order to that of bytes, or do without "
           "range filters");
-    }
-    if (std::string_view(comparator->Name()).size() >
-            internal::kMaxRangePropertyField ||
-        comparator->timestamp_size() > internal::kMaxRangePropertyField) {
-      internal::Require(
-          "the name or the timestamps of the comparator are "
-          "longer than 255 bytes");
     }
     internal::ReplaceRangeCollector(
         internal::NewRangeCollectorFactory(rep_, *comparator), family);

@@ -74,18 +74,17 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
   // Before 9.0 RocksDB calls it again whenever it tells listeners of the table:
   // they get what the table has.
   Status Finish(UserCollectedProperties* properties) override {
-    const bool first = !finished_;
-    finished_ = true;
     const bool written = WithoutThrowing([&] {
-      if (first && builder_) BuildProperty();
+      if (builder_) BuildProperty();
       if (!property_.empty()) {
         properties->emplace(kRangePropertyName, property_);
       }
     });
-    if (!first) return Status::OK();
+    if (finished_) return Status::OK();
+    finished_ = true;
     if (!written) {
-      GiveUp(kOutOfMemory);
       property_.clear();
+      GiveUp(kOutOfMemory);
     }
     builder_.reset();
     RocksDBRangeStatistics built;
@@ -218,20 +217,15 @@ class RangeCollectorFactory final
       const rocksdb::ConfigOptions& config,
       const std::unordered_map<std::string, std::string>& map,
       std::unordered_map<std::string, std::string>* unused) override {
-    const FactoryOptions before = options_;
+    FactoryOptions before = options_;
     Status status =
         TablePropertiesCollectorFactory::ConfigureOptions(config, map, unused);
     if (!status.ok() || map.empty()) return status;
-    status = Status::MemoryLimit();
-    WithoutThrowing([&] {
-      const std::string error = UseOptions();
-      if (!error.empty()) options_ = before;
-      status = error.empty()
-                   ? Status::OK()
-                   : Status::InvalidArgument(std::string(kRangePropertyName) +
-                                             ": " + error);
-    });
-    return status;
+    std::string error = kOutOfMemory;
+    WithoutThrowing([&] { error = UseOptions(); });
+    if (error.empty()) return status;
+    options_ = std::move(before);
+    return Status::InvalidArgument(kRangePropertyName, error);
   }
 
  private:
@@ -247,10 +241,6 @@ class RangeCollectorFactory final
     if (is_fixed_) return "RocksDBRanges has fixed its options";
     if (!ParseNumber(options_.bits_per_key, &options_.ranges.bits_per_key)) {
       return "bits_per_key = " + options_.bits_per_key + " is no number";
-    }
-    if (options_.comparator.size() > kMaxRangePropertyField ||
-        options_.timestamp_size > kMaxRangePropertyField) {
-      return "comparator or timestamp_size is longer than 255 bytes";
     }
     ParsedRangeOptions parsed;
     const std::string error = parsed.Set(options_.ranges);

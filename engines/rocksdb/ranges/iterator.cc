@@ -1,6 +1,5 @@
 #include "engines/rocksdb/ranges/iterator.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,5 @@
 #include "engines/rocksdb/ranges/property.h"
 
-#include <cassert>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,12 +11,10 @@ namespace deltabloom::internal {
 static constexpr char kPropertyVersion = 2;
 
 std::string RangePropertyHeader(const RangeProperty& property) {
-  assert(property.timestamp_size <= kMaxRangePropertyField);
   std::string header{kPropertyVersion};
   range::AppendNumber(property.timestamp_size, 1, &header);
-  for (const std::string_view text :
-       {property.transform, property.comparator}) {
-    assert(text.size() <= kMaxRangePropertyField);
+  for (std::string_view text : {property.transform, property.comparator}) {
+    text = text.substr(0, 255);
     range::AppendNumber(text.size(), 1, &header);
     header.append(text);
   }

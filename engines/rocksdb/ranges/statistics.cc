@@ -25,35 +25,27 @@ struct Field {
 };
 
 constexpr Field kFields[] = {
-    {&Statistics::scans, "scans", "Scans with range filters."},
+    {&Statistics::scans, "scans", "Scans with range filters"},
     {&Statistics::empty_scans, "empty_scans",
-     "Scans that are known to have found no key."},
-    {&Statistics::tables, "tables", "Tables that scans asked for."},
+     "Scans that are known to have found no key"},
+    {&Statistics::tables, "tables", "Tables that scans asked for"},
     {&Statistics::tables_rejected, "tables_rejected",
-     "Tables that were skipped."},
+     "Tables that were skipped"},
     {&Statistics::tables_passed_for_nothing, "tables_passed_for_nothing",
-     "Tables that were let through in scans that found no key."},
+     "Tables that were let through in scans that found no key"},
     {&Statistics::tables_without_place, "tables_without_place",
-     "Tables whose scan shares no declared prefix."},
+     "Tables whose scan shares no declared prefix"},
     {&Statistics::tables_without_filter, "tables_without_filter",
-     "Tables without a range filter that can be used."},
+     "Tables without a range filter that can be used"},
     {&Statistics::refused, "refused",
-     "Scans that RocksDB allowed only without a table filter."},
+     "Scans that RocksDB allowed only without a table filter"},
     {&Statistics::filters_built, "filters_built",
-     "Tables that were built with a range filter."},
+     "Tables that were built with a range filter"},
     {&Statistics::tables_built_without, "tables_built_without",
-     "Tables that were built without a range filter."},
+     "Tables that were built without a range filter"},
     {&Statistics::bytes_built, "bytes_built",
-     "Bytes of the range filters that were built."},
+     "Bytes of the range filters that were built"},
 };
-
-std::string ShareText(uint64_t part, uint64_t whole) {
-  if (whole == 0) return std::to_string(part);
-  return std::to_string(part) + " (" +
-         internal::NumberText(
-             100 * static_cast<double>(part) / static_cast<double>(whole), 1) +
-         " %)";
-}
 
 }  // namespace
 
@@ -92,7 +84,7 @@ std::string RocksDBRangeStatistics::ToPrometheus(
   for (const Field& field : kFields) {
     const std::string name =
         std::string("deltabloom_range_") + field.name + "_total";
-    text += "# HELP " + name + " " + field.help + "\n# TYPE " + name +
+    text += "# HELP " + name + " " + field.help + ".\n# TYPE " + name +
             " counter\n" + name + label + std::to_string(this->*field.member) +
             "\n";
   }
@@ -100,20 +92,10 @@ std::string RocksDBRangeStatistics::ToPrometheus(
 }
 
 std::string RocksDBRangeStatistics::ToText() const {
-  std::string text =
-      "Scans: " + std::to_string(scans) + ", without a key " +
-      ShareText(empty_scans, scans) +
-      "\nTables asked: " + std::to_string(tables) + ", skipped " +
-      ShareText(tables_rejected, tables) + ", let through for nothing " +
-      ShareText(tables_passed_for_nothing, tables) + ", not asked " +
-      ShareText(tables_without_place, tables) + ", without a filter " +
-      ShareText(tables_without_filter, tables) +
-      "\nTables built: " + std::to_string(filters_built) + " with a filter, " +
-      std::to_string(bytes_built) + " bytes, " +
-      std::to_string(tables_built_without) + " without\n";
-  if (refused > 0) {
-    text += "RocksDB allowed no table filter in " + std::to_string(refused) +
-            " scans\n";
+  std::string text;
+  for (const Field& field : kFields) {
+    text += std::string(field.help) + ": " +
+            std::to_string(this->*field.member) + "\n";
   }
   if (!suggestion.empty()) text += "To declare: " + suggestion + "\n";
   return text;
