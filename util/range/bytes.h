@@ -19,16 +19,16 @@ inline unsigned char ByteAt(std::string_view text, size_t i) {
 inline size_t CommonPrefix(std::string_view a, std::string_view b) {
   const size_t end = std::min(a.size(), b.size());
   size_t i = 0;
-  while (i + 8 <= end) {
+  // In steps of 8 bytes, the last of which ends with the shorter text, so that
+  // it may begin within the step before it.
+  for (const size_t last = end - std::min<size_t>(end, 8); end >= 8;
+       i = std::min(i + 8, last)) {
     const uint64_t difference =
         LoadFixed64(a.data() + i) ^ LoadFixed64(b.data() + i);
     if (difference != 0) {
       return i + static_cast<size_t>(__builtin_ctzll(difference)) / 8;
     }
-    i += 8;
-    // The last step of 8 bytes ends with the shorter text, so it may begin
-    // within the step before it.
-    if (i < end && i + 8 > end) i = end - 8;
+    if (i == last) return end;
   }
   while (i < end && a[i] == b[i]) ++i;
   return i;

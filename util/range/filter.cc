@@ -1,6 +1,7 @@
 #include "util/range/filter.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,6 +20,9 @@ namespace deltabloom::internal::range {
 
 void AppendFilterHeader(const FilterHeader& header, size_t filter_size,
                         std::string* dst) {
+  assert(header.limits.delimiters > 0 &&
+         header.limits.delimiters <= kMaxDelimiters);
+  assert(header.limits.bytes > 0 && header.limits.bytes <= kMaxPlaceBytes);
   std::string fields;
   fields.push_back(static_cast<char>(header.order));
   fields.push_back(static_cast<char>(header.limits.delimiters));
@@ -26,6 +30,7 @@ void AppendFilterHeader(const FilterHeader& header, size_t filter_size,
   AppendNumber(header.prefixes, 8, &fields);
   for (const std::string_view text :
        {header.held, header.left_out, header.smallest, header.largest}) {
+    assert(text.size() <= 0xffff);
     AppendNumber(text.size(), 2, &fields);
     fields.append(text);
   }

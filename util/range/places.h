@@ -36,12 +36,12 @@ class Places {
   struct Found {
     struct Delimiter {
       uint16_t at;
-      uint8_t kind;   // which of the delimiters
-      uint8_t count;  // which one of its kind
+      uint16_t kind;   // which of the delimiters
+      uint16_t count;  // which one of its kind
     };
     size_t size = 0;
     std::array<Delimiter, kMost * kMaxDelimiters> delimiters;
-    std::array<uint8_t, kMost> counts{};  // of each kind
+    std::array<uint16_t, kMost> counts{};  // of each kind
   };
 
   // REQUIRES: no more than kMost places, and no more than kMaxDelimiters.

@@ -71,33 +71,27 @@ namespace {
 
 using internal::range::Order;
 
-// The scan of all keys that begin with the prefix. `after` keeps its bound.
-// Nothing if no bounds say that under this comparator.
-std::optional<internal::ScanRequest> PrefixRequest(
-    const internal::RangesState& state, const Comparator* comparator,
-    std::string_view prefix, std::optional<std::string>* after) {
-  const std::optional<Order> order = state.options.OrderOf(comparator->Name());
+// Returns scan(request) for all keys that begin with the prefix.
+template <typename Scan>
+std::unique_ptr<Iterator> ScanPrefix(const internal::RangesState& state,
+                                     const Comparator* comparator,
+                                     std::string_view prefix,
+                                     const Scan& scan) {
+  const auto order = state.options.OrderOf(comparator->Name());
   // What the transform makes of keys with the prefix may not begin alike.
   if (!order ||
       (order == Order::kReverse && state.options.transform != nullptr)) {
-    return std::nullopt;
+    return std::unique_ptr<Iterator>(
+        rocksdb::NewErrorIterator(rocksdb::Status::InvalidArgument(
+            "deltabloom: a scan of a prefix needs keys in the order of their "
+            "bytes or its reverse, and no key transform in the latter",
+            comparator->Name())));
   }
   internal::ScanRequest request{prefix, std::nullopt, comparator};
-  if (order == Order::kReverse) {
-    request.reverse_prefix = true;
-  } else {
-    *after = internal::AfterPrefix(prefix);
-    if (*after) request.upper = **after;
-  }
-  return request;
-}
-
-std::unique_ptr<Iterator> WrongOrder(const Comparator& comparator) {
-  return std::unique_ptr<Iterator>(
-      rocksdb::NewErrorIterator(rocksdb::Status::InvalidArgument(
-          "deltabloom: a scan of a prefix needs keys in the order of their "
-          "bytes or its reverse, and no key transform in the latter",
-          comparator.Name())));
+  request.reverse_prefix = order == Order::kReverse;
+  const auto after = internal::AfterPrefix(prefix);
+  if (after && !request.reverse_prefix) request.upper = *after;
+  return scan(request);
 }
 
 // An iterator of RocksDB's own.
@@ -146,11 +140,10 @@ std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
 std::unique_ptr<Iterator> RocksDBRanges::NewPrefixIterator(
     DB* db, const ReadOptions& options, ColumnFamilyHandle* family,
     std::string_view prefix) {
-  const Comparator* const comparator = family->GetComparator();
-  std::optional<std::string> after;
-  const auto request = PrefixRequest(*rep_, comparator, prefix, &after);
-  if (!request) return WrongOrder(*comparator);
-  return NewOwn(rep_, db, options, family, *request);
+  return ScanPrefix(*rep_, family->GetComparator(), prefix,
+                    [&](const internal::ScanRequest& request) {
+                      return NewOwn(rep_, db, options, family, request);
+                    });
 }
 
 std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
@@ -162,11 +155,10 @@ std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
 std::unique_ptr<Iterator> RocksDBRanges::NewPrefixIterator(
     const MakeIterator& make, const ReadOptions& options,
     std::string_view prefix) {
-  const Comparator* const comparator = rep_->comparator;
-  std::optional<std::string> after;
-  const auto request = PrefixRequest(*rep_, comparator, prefix, &after);
-  if (!request) return WrongOrder(*comparator);
-  return NewOther(rep_, make, options, *request);
+  return ScanPrefix(*rep_, rep_->comparator, prefix,
+                    [&](const internal::ScanRequest& request) {
+                      return NewOther(rep_, make, options, request);
+                    });
 }
 
 RocksDBRangeStatistics RocksDBRanges::Statistics() const {
