@@ -90,7 +90,7 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     RocksDBRangeStatistics built;
     (property_.empty() ? built.tables_built_without : built.filters_built) = 1;
     built.bytes_built = property_.size();
-    state_->Count(built);
+    state_->Count(&built);
     return Status::OK();
   }
 

@@ -80,7 +80,8 @@ class ScanIterator final : public rocksdb::Iterator {
                           !options.tailing) {}
 
   ~ScanIterator() override {
-    if (positioned_) Report();
+    // Next may have come to more tables.
+    if (positioned_ && counts_.tables > 0) state_->Count(&counts_);
   }
 
   // Returns false if `make` returns null.
@@ -101,6 +102,7 @@ class ScanIterator final : public rocksdb::Iterator {
     inner_.reset(make(with));
     *refused = inner_ != nullptr && inner_->status().ok();
     counts_.refused = *refused ? 1 : 0;
+    state_->Count(&counts_);
     looks_from_front_ = false;
     return inner_ != nullptr;
   }
@@ -212,7 +214,7 @@ class ScanIterator final : public rocksdb::Iterator {
       counts_.tables_passed_for_nothing = passed_;
       if (passed_ > 0) question_.NoteUseless(&state_->suggestion);
     }
-    Report();
+    state_->Count(&counts_);
   }
 
   // The table filter: false skips the table.
@@ -237,11 +239,6 @@ class ScanIterator final : public rocksdb::Iterator {
     }
     ++passed_;
     return true;
-  }
-
-  void Report() {
-    state_->Count(counts_);
-    counts_ = {};
   }
 
   const std::shared_ptr<RangesState> state_;

@@ -44,8 +44,8 @@ struct ParsedRangeOptions : RocksDBRangeOptions {
 struct RangesState {
   explicit RangesState(const ParsedRangeOptions& parsed) : options(parsed) {}
 
-  // Adds the counters to those of Statistics().
-  void Count(const RocksDBRangeStatistics& counts);
+  // Moves what *counts has to the counters of Statistics().
+  void Count(RocksDBRangeStatistics* counts);
   RocksDBRangeStatistics Statistics() const;
 
   const ParsedRangeOptions options;

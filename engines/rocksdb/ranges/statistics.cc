@@ -49,11 +49,12 @@ constexpr Field kFields[] = {
 
 }  // namespace
 
-void internal::RangesState::Count(const RocksDBRangeStatistics& counts) {
+void internal::RangesState::Count(RocksDBRangeStatistics* counts) {
   static_assert(std::size(kFields) == std::tuple_size_v<decltype(counters)>);
   for (size_t i = 0; i < counters.size(); ++i) {
-    const uint64_t count = counts.*kFields[i].member;
+    uint64_t& count = counts->*kFields[i].member;
     if (count != 0) counters[i].fetch_add(count, std::memory_order_relaxed);
+    count = 0;
   }
 }
 
