@@ -275,7 +275,7 @@ static void CheckScans(deltabloom_rocksdb_ranges_t* ranges, rocksdb_t* db) {
 static void CheckScanStatistics(deltabloom_rocksdb_ranges_t* ranges) {
   char* error = NULL;
   CheckHas(deltabloom_rocksdb_ranges_statistics(ranges, "text", &error),
-           "Tables asked: ");
+           "Tables that scans asked for: ");
   CheckHas(deltabloom_rocksdb_ranges_statistics(ranges, "prometheus", &error),
            "# TYPE deltabloom_range_scans_total counter");
   char* const json =

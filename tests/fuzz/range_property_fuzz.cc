@@ -45,9 +45,6 @@ void AskProperty(std::string_view bytes, const Bounds& bounds) {
   const std::vector<char> copy(bytes.begin(), bytes.end());
   RangeProperty property;
   if (!ParseRangeProperty(View(copy), &property)) return;
-  Check(property.timestamp_size <= kMaxRangePropertyField);
-  Check(property.transform.size() <= kMaxRangePropertyField);
-  Check(property.comparator.size() <= kMaxRangePropertyField);
   // There is one way to write it.
   Check(RangePropertyHeader(property) + std::string(property.filter) == bytes);
   AskFilter(range::Filter(property.filter), bounds);

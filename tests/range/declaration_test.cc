@@ -26,9 +26,12 @@ using Ends = std::vector<size_t>;
 
 // The prefixes of a key, by their size in bits.
 Ends EndsIn(std::string_view declaration, std::string_view key) {
-  internal::range::Places places(Declared(std::string(declaration)).places);
+  const internal::range::Places places =
+      Declared(std::string(declaration)).places;
+  internal::range::Places::Found found;
   Ends ends;
-  places.ForEach(key, 0, [&](size_t, size_t bits) { ends.push_back(bits); });
+  places.ForEach(key, 0, &found,
+                 [&](size_t, size_t bits) { ends.push_back(bits); });
   return ends;
 }
 
@@ -106,7 +109,7 @@ TEST(RangeDeclaration, AllBytesReadBack) {
     place.bits = 24;
     const std::string text = TextOf(place);
     EXPECT_EQ(text.find_first_of(";={}#\\\"\n"), std::string::npos) << text;
-    const std::vector<Place> read = Declared(text).places;
+    const std::vector<Place> read = Declared(text).places.places();
     ASSERT_EQ(read.size(), 1u);
     EXPECT_EQ(read[0].byte, place.byte);
     EXPECT_EQ(TextOf(read[0]), text);

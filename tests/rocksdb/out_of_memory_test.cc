@@ -550,8 +550,9 @@ TEST(RangesOutOfMemoryTest, CollectorsLoseNoKey) {
     ForEachFailure(test, 50'000);
     EXPECT_GT(with_filter, 0);
     EXPECT_GT(without, 10);
-    EXPECT_EQ(state->counters.filters_built, static_cast<size_t>(with_filter));
-    EXPECT_EQ(state->counters.tables_built_without,
+    EXPECT_EQ(state->Statistics().filters_built,
+              static_cast<size_t>(with_filter));
+    EXPECT_EQ(state->Statistics().tables_built_without,
               static_cast<size_t>(without));
   }
 }
@@ -575,8 +576,8 @@ TEST(RangesOutOfMemoryTest, CollectorsAreMadeOrNot) {
     EXPECT_OK(collector->Finish(&properties));
     HoldsAll(properties, keys);
   };
-  EXPECT_GT(ForEachFailure(test), 3);
-  EXPECT_GT(made, 2);
+  EXPECT_GT(ForEachFailure(test), 2);
+  EXPECT_EQ(made, 1) << "each of the failures throws";
 }
 
 // The table filter of a scan: it throws nothing into RocksDB, and skips only

@@ -125,7 +125,8 @@ class RangeVerifier {
   // bytes behind an end.
   bool DeniesPrefixes(std::string_view key) {
     sizes_ = {internal::range::CommonPrefix(key, last_) + 1, key.size()};
-    places_.ForEach(key, 0, [this](size_t, size_t bits) {
+    internal::range::Places::Found found;
+    places_.ForEach(key, 0, &found, [this](size_t, size_t bits) {
       sizes_.push_back(bits / 8);
       sizes_.push_back(bits / 8 - (bits >= 8 ? 1 : 0));
     });
@@ -141,12 +142,12 @@ class RangeVerifier {
   bool Denied(const internal::range::KeyRange& range) {
     ++lookups_->ranges;
     return filter_.IsOutside(range) ||
-           !filter_.MayHold(internal::range::QuestionOf(range, &places_));
+           !filter_.MayHold(internal::range::QuestionOf(range, places_));
   }
 
   const Filter& filter_;
   const Order order_;
-  internal::range::Places places_;
+  const internal::range::Places places_;
   const RegisteredTransform* const transform_;
   const uint64_t show_;
   RangeLookups* const lookups_;

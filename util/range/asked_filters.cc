@@ -15,19 +15,22 @@
 namespace deltabloom::internal::range {
 
 bool AskedFilters::Prepare(const FilterHeader& header, const KeyRange& range) {
-  std::vector<Place> declared;
-  declared.reserve(kMaxPlaces);
-  std::string_view unknown;
-  if (!ParseDeclaration(header.held, find_, &declared, &unknown)) return false;
-  Places places(std::move(declared), header.limits);
   try {
-    question_ = QuestionOf(range, &places);
+    if (usual_ != nullptr && header.held == usual_text_ &&
+        header.limits == Limits()) {
+      question_ = QuestionOf(range, *usual_);
+      return true;
+    }
+    std::vector<Place> places;
+    std::string_view unknown;
+    if (!ParseDeclaration(header.held, find_, &places, &unknown)) return false;
+    question_ = QuestionOf(range, Places(std::move(places), header.limits));
+    return true;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {  // a function of the caller's
     return false;
   }
-  return true;
 }
 
 Answer AskedFilters::Ask(const Filter& filter, const KeyRange& range) {
@@ -35,9 +38,7 @@ Answer AskedFilters::Ask(const Filter& filter, const KeyRange& range) {
     return Answer::kUnknown;
   }
   const FilterHeader& header = filter.header();
-  if (!prepared_ || held_ != header.held ||
-      limits_.delimiters != header.limits.delimiters ||
-      limits_.bytes != header.limits.bytes) {
+  if (!prepared_ || held_ != header.held || !(limits_ == header.limits)) {
     prepared_ = false;
     held_ = header.held;
     limits_ = header.limits;

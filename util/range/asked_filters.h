@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "util/range/filter.h"
 #include "util/range/functions.h"
 #include "util/range/key_range.h"
+#include "util/range/places.h"
 #include "util/range/question.h"
 
 namespace deltabloom::internal::range {
@@ -22,8 +24,12 @@ enum class Answer : uint8_t {
 // Not thread-safe.
 class AskedFilters {
  public:
-  // `find` finds the functions that declarations name.
-  explicit AskedFilters(FindFunction find) : find_(find) {}
+  // `find` finds the functions that declarations name. `usual`, if there is
+  // one, has the places of the declaration `usual_text`, which then need not be
+  // parsed. Both must outlive this object.
+  explicit AskedFilters(FindFunction find, const Places* usual = nullptr,
+                        std::string_view usual_text = {})
+      : find_(find), usual_(usual), usual_text_(usual_text) {}
 
   // REQUIRES: the range is the same each time.
   // Returns no answer but kUnknown to a filter in another order, or whose
@@ -32,10 +38,12 @@ class AskedFilters {
   Answer Ask(const Filter& filter, const KeyRange& range);
 
  private:
-  // Sets question_ for the declaration of the filter.
+  // Sets question_ for the declaration of the filter; false if it is not valid.
   bool Prepare(const FilterHeader& header, const KeyRange& range);
 
   FindFunction find_;
+  const Places* usual_;
+  std::string_view usual_text_;
   // The declaration and the limits that question_ is for.
   bool prepared_ = false;
   std::string held_;

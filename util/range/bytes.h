@@ -1,9 +1,10 @@
-// The bytes of keys.
+// The bytes of keys, and fields of bytes that are stored.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "util/coding.h"
@@ -18,19 +19,59 @@ inline unsigned char ByteAt(std::string_view text, size_t i) {
 inline size_t CommonPrefix(std::string_view a, std::string_view b) {
   const size_t end = std::min(a.size(), b.size());
   size_t i = 0;
-  while (i + 8 <= end) {
+  // In steps of 8 bytes, the last of which ends with the shorter text, so that
+  // it may begin within the step before it.
+  for (const size_t last = end - std::min<size_t>(end, 8); end >= 8;
+       i = std::min(i + 8, last)) {
     const uint64_t difference =
         LoadFixed64(a.data() + i) ^ LoadFixed64(b.data() + i);
     if (difference != 0) {
       return i + static_cast<size_t>(__builtin_ctzll(difference)) / 8;
     }
-    i += 8;
-    // The last step of 8 bytes ends with the shorter text, so it may begin
-    // within the step before it.
-    if (i < end && i + 8 > end) i = end - 8;
+    if (i == last) return end;
   }
   while (i < end && a[i] == b[i]) ++i;
   return i;
 }
+
+// Appends the lowest bytes of the number, the lowest first.
+inline void AppendNumber(uint64_t number, size_t bytes, std::string* dst) {
+  for (; bytes > 0; --bytes, number >>= 8) {
+    dst->push_back(static_cast<char>(number & 255));
+  }
+}
+
+// Takes fields from the front of bytes. All are empty or 0 from the first on
+// that is not there.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  std::string_view Take(size_t size) {
+    ok_ = ok_ && size <= rest_.size();
+    const std::string_view taken = rest_.substr(0, ok_ ? size : 0);
+    rest_.remove_prefix(ok_ ? size : rest_.size());
+    return taken;
+  }
+  uint64_t Number(size_t size) {
+    uint64_t number = 0;
+    const std::string_view bytes = Take(size);
+    for (size_t i = bytes.size(); i-- > 0;) {
+      number = number << 8 | ByteAt(bytes, i);
+    }
+    return number;
+  }
+  // A text behind its size in so many bytes.
+  std::string_view Text(size_t bytes_of_size) {
+    return Take(static_cast<size_t>(Number(bytes_of_size)));
+  }
+
+  bool ok() const { return ok_; }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+  bool ok_ = true;
+};
 
 }  // namespace deltabloom::internal::range

@@ -20,8 +20,7 @@ inline constexpr char kDeclarationSyntax[] =
 
 // Returns false, and *places is undefined, if the text is not valid:
 // kDeclarationSyntax says what is; if it names a function that is not found,
-// *unknown is its name. Without an exception if the capacity of *places is
-// kMaxPlaces.
+// *unknown is its name.
 bool ParseDeclaration(std::string_view text, FindFunction find,
                       std::vector<Place>* places, std::string_view* unknown);
 

@@ -1,13 +1,13 @@
 #include "util/range/filter.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "deltabloom/filter.h"
-#include "util/coding.h"
 #include "util/cpu.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"
@@ -17,70 +17,25 @@
 #include "util/range/question.h"
 
 namespace deltabloom::internal::range {
-namespace {
-
-void AppendFixed16(size_t number, std::string* dst) {
-  dst->push_back(static_cast<char>(number & 255));
-  dst->push_back(static_cast<char>(number >> 8));
-}
-
-void AppendFixed64(uint64_t number, std::string* dst) {
-  char bytes[8];
-  StoreFixed64(bytes, number);
-  dst->append(bytes, sizeof(bytes));
-}
-
-// Takes fields from the front of bytes. All are empty or 0 from the first on
-// that is not there.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-  std::string_view Take(size_t size) {
-    if (rest_.size() < size) {
-      ok_ = false;
-      rest_ = {};
-      return {};
-    }
-    const std::string_view taken = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return taken;
-  }
-  uint64_t Number(size_t size) {
-    uint64_t number = 0;
-    const std::string_view bytes = Take(size);
-    for (size_t i = bytes.size(); i-- > 0;) {
-      number = number << 8 | ByteAt(bytes, i);
-    }
-    return number;
-  }
-  // A text behind its size in two bytes.
-  std::string_view Text() { return Take(static_cast<size_t>(Number(2))); }
-
-  bool ok() const { return ok_; }
-  std::string_view rest() const { return rest_; }
-
- private:
-  std::string_view rest_;
-  bool ok_ = true;
-};
-
-}  // namespace
 
 void AppendFilterHeader(const FilterHeader& header, size_t filter_size,
                         std::string* dst) {
+  assert(header.limits.delimiters > 0 &&
+         header.limits.delimiters <= kMaxDelimiters);
+  assert(header.limits.bytes > 0 && header.limits.bytes <= kMaxPlaceBytes);
   std::string fields;
   fields.push_back(static_cast<char>(header.order));
   fields.push_back(static_cast<char>(header.limits.delimiters));
-  AppendFixed16(header.limits.bytes, &fields);
-  AppendFixed64(header.prefixes, &fields);
+  AppendNumber(header.limits.bytes, 2, &fields);
+  AppendNumber(header.prefixes, 8, &fields);
   for (const std::string_view text :
        {header.held, header.left_out, header.smallest, header.largest}) {
-    AppendFixed16(text.size(), &fields);
+    assert(text.size() <= 0xffff);
+    AppendNumber(text.size(), 2, &fields);
     fields.append(text);
   }
   dst->push_back(kFilterVersion);
-  AppendFixed64(1 + 8 + fields.size() + filter_size, dst);
+  AppendNumber(1 + 8 + fields.size() + filter_size, 8, dst);
   dst->append(fields);
 }
 
@@ -96,10 +51,10 @@ bool Filter::Parse(std::string_view bytes) {
   header_.limits.delimiters = static_cast<size_t>(reader.Number(1));
   header_.limits.bytes = static_cast<size_t>(reader.Number(2));
   header_.prefixes = reader.Number(8);
-  header_.held = reader.Text();
-  header_.left_out = reader.Text();
-  header_.smallest = reader.Text();
-  header_.largest = reader.Text();
+  header_.held = reader.Text(2);
+  header_.left_out = reader.Text(2);
+  header_.smallest = reader.Text(2);
+  header_.largest = reader.Text(2);
   const auto within = [](size_t number, size_t most) {
     return number > 0 && number <= most;
   };

@@ -45,8 +45,8 @@ FilterBuilder::FilterBuilder(const PlacesToHold& places, Order order,
       automatic_(places.automatic),
       order_(order),
       bits_per_key_(bits_per_key) {
-  for (size_t i = 0; i < places.places.size(); ++i) {
-    if (places.places[i].window) windows_ |= BitOf(i);
+  for (size_t i = 0; i < places_.places().size(); ++i) {
+    if (places_.places()[i].window) windows_ |= BitOf(i);
   }
 }
 
@@ -72,12 +72,12 @@ void FilterBuilder::AddPrefixes(std::string_view key, size_t shared) {
   ends_.clear();
   // What ends within the shared bytes is a prefix of the last key, too, at the
   // same place: places depend on nothing but the bytes before them.
-  places_.ForEach(key, shared, [this](size_t place, size_t bits) {
+  places_.ForEach(key, shared, &found_, [this](size_t place, size_t bits) {
     ends_.push_back({bits, BitOf(place)});
   });
   if (automatic_) {
     for (size_t i = 0; i < places_.places().size(); ++i) {
-      keys_with_[i] += places_.HasDelimiter(i) ? 1 : 0;
+      keys_with_[i] += places_.HasDelimiter(i, found_) ? 1 : 0;
     }
   }
   if (places_.places().size() > 1) {

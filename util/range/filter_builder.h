@@ -83,7 +83,7 @@ class FilterBuilder {
   HashList TakeHashes(uint32_t places);
   std::string_view EndOfKeys(std::string_view key) const;
 
-  Places places_;
+  const Places places_;
   const bool automatic_;
   const Order order_;
   const double bits_per_key_;
@@ -92,6 +92,7 @@ class FilterBuilder {
   uint64_t keys_ = 0;
   std::string first_, last_;
   std::vector<Group> groups_;
+  Places::Found found_;    // in the last key
   std::vector<End> ends_;  // of the key that is added
   // The keys that have each place, if the places are candidates.
   std::array<uint64_t, Places::kMost> keys_with_{};

@@ -1,5 +1,6 @@
 #include "util/range/places.h"
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -13,7 +14,8 @@ namespace deltabloom::internal::range {
 
 Places::Places(std::vector<Place> places, const Limits& limits)
     : places_(std::move(places)), limits_(limits) {
-  delimiter_of_byte_.fill(kNoDelimiter);
+  assert(places_.size() <= kMost && limits.delimiters <= kMaxDelimiters);
+  kind_of_byte_.fill(kNoDelimiter);
   for (size_t i = 0; i < places_.size(); ++i) {
     const uint32_t bit = uint32_t{1} << i;
     switch (places_[i].kind) {
@@ -25,33 +27,32 @@ Places::Places(std::vector<Place> places, const Limits& limits)
         break;
       case Place::Kind::kEach:
       case Place::Kind::kCounted: {
-        uint8_t& delimiter = delimiter_of_byte_[places_[i].byte];
-        if (delimiter == kNoDelimiter) {
-          delimiter = static_cast<uint8_t>(delimiters_++);
-        }
-        of_delimiter_[delimiter] |= bit;
+        uint8_t& kind = kind_of_byte_[places_[i].byte];
+        if (kind == kNoDelimiter) kind = kinds_++;
+        only_delimiter_ = static_cast<char>(places_[i].byte);
+        of_kind_[kind] |= bit;
         behind_delimiters_ = behind_delimiters_ || places_[i].bits > 0;
       }
     }
   }
-  // As many as most keys have, so that a scan needs one allocation.
-  if (delimiters_ > 0) found_.reserve(kMaxDelimiters);
 }
 
-void Places::CallFunction(const Place& place, std::string_view text) {
-  ends_.clear();
+std::vector<size_t> Places::EndsOf(const Place& place,
+                                   std::string_view text) const {
+  std::vector<size_t> ends;
   const size_t start = place.bits / 8;
-  if (text.size() < start) return;
+  if (text.size() < start) return ends;
   text.remove_prefix(start);
-  place.function->prefix.function(text, &ends_);
+  place.function->prefix.function(text, &ends);
   size_t last = 0;
-  for (const size_t end : ends_) {
+  for (const size_t end : ends) {
     if (end <= last || end > text.size()) {
       throw std::invalid_argument("the ends of prefix function " +
                                   place.function->text + " do not ascend");
     }
     last = end;
   }
+  return ends;
 }
 
 }  // namespace deltabloom::internal::range

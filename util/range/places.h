@@ -19,17 +19,33 @@ namespace deltabloom::internal::range {
 struct Limits {
   size_t delimiters = kMaxDelimiters;  // of each byte
   size_t bytes = kMaxPlaceBytes;
+
+  bool operator==(const Limits& other) const {
+    return delimiters == other.delimiters && bytes == other.bytes;
+  }
 };
 
-// ForEach() changes what it keeps; not thread-safe.
+// Thread-safe.
 class Places {
  public:
   // The most places that it can find at a time: those of writers that collect
   // candidates.
   static constexpr size_t kMost = 32;
 
-  // REQUIRES: no more than kMost places.
-  explicit Places(std::vector<Place> places, const Limits& limits = {});
+  // The delimiters of a text, up to the limit of each byte.
+  struct Found {
+    struct Delimiter {
+      uint16_t at;
+      uint16_t kind;   // which of the delimiters
+      uint16_t count;  // which one of its kind
+    };
+    size_t size = 0;
+    std::array<Delimiter, kMost * kMaxDelimiters> delimiters;
+    std::array<uint16_t, kMost> counts{};  // of each kind
+  };
+
+  // REQUIRES: no more than kMost places, and no more than kMaxDelimiters.
+  explicit Places(std::vector<Place> places = {}, const Limits& limits = {});
 
   const std::vector<Place>& places() const { return places_; }
 
@@ -37,42 +53,42 @@ class Places {
   // bits from the start of the text, that lies behind `shared` bytes. Only a
   // window may end behind the text; its start lies within it. Throws what a
   // function throws, or std::invalid_argument if its ends do not ascend; then
-  // `shared` must be 0 in the next call.
-  // REQUIRES: `shared` is 0, or what the text has in common with that of the
-  // call before. So delimiters are looked for behind it only.
+  // *found must be a new one in the next call.
+  // REQUIRES: *found is new and `shared` is 0, or it is that of a text which
+  // begins with the same `shared` bytes. So delimiters are looked for behind
+  // these only.
   template <typename Fn>
-  void ForEach(std::string_view text, size_t shared, const Fn& fn);
+  void ForEach(std::string_view text, size_t shared, Found* found,
+               const Fn& fn) const;
 
-  // Returns whether the text of the last call has the delimiter of the i-th
-  // place.
-  bool HasDelimiter(size_t i) const {
-    return counts_[delimiter_of_byte_[places_[i].byte]] > 0;
+  // Returns whether the text has the delimiter of the i-th place.
+  bool HasDelimiter(size_t i, const Found& found) const {
+    return found.counts[kind_of_byte_[places_[i].byte]] > 0;
   }
 
  private:
   static constexpr uint8_t kNoDelimiter = 0xff;
 
-  // Sets ends_ to those of the place's function in the text.
-  void CallFunction(const Place& place, std::string_view text);
+  // Returns where in the text the next delimiter is, from `at` on; its size or
+  // more if there is none.
+  size_t FindDelimiter(std::string_view text, size_t at) const {
+    if (kinds_ == 1) return text.find(only_delimiter_, at);
+    while (at < text.size() && kind_of_byte_[ByteAt(text, at)] == kNoDelimiter)
+      ++at;
+    return at;
+  }
+  // Returns the ends of the place's function in the text.
+  std::vector<size_t> EndsOf(const Place& place, std::string_view text) const;
 
   std::vector<Place> places_;
   Limits limits_;
-  uint32_t lengths_ = 0;    // the places that are lengths, one bit for each
-  uint32_t functions_ = 0;  // those that are functions
-  size_t delimiters_ = 0;   // different ones
-  std::array<uint8_t, 256> delimiter_of_byte_;  // its number
-  std::array<uint32_t, kMost> of_delimiter_{};  // the places of each
-  bool behind_delimiters_ = false;  // some place ends behind a delimiter
-  std::vector<size_t> ends_;
-  // The delimiters of the last text, each with the number of its kind that it
-  // is, and how many of each kind there are.
-  struct Found {
-    uint16_t at;
-    uint8_t delimiter;
-    uint16_t count;
-  };
-  std::vector<Found> found_;
-  std::array<uint16_t, kMost> counts_{};
+  uint32_t lengths_ = 0;     // the places that are lengths, one bit for each
+  uint32_t functions_ = 0;   // those that are functions
+  uint8_t kinds_ = 0;        // of delimiters
+  char only_delimiter_ = 0;  // if there is one kind: it is found faster
+  std::array<uint8_t, 256> kind_of_byte_;
+  std::array<uint32_t, kMost> of_kind_{};  // the places of each kind
+  bool behind_delimiters_ = false;         // some place ends behind a delimiter
 };
 
 // Calls fn with the number of each bit that is set.
@@ -84,43 +100,45 @@ void ForEachBit(uint32_t bits, const Fn& fn) {
 }
 
 template <typename Fn>
-void Places::ForEach(std::string_view text, size_t shared, const Fn& fn) {
+void Places::ForEach(std::string_view whole, size_t shared, Found* found,
+                     const Fn& fn) const {
+  const std::string_view text = whole.substr(0, limits_.bytes);
   // Calls fn if the place with this end is one of the text, and a new one.
   const auto end_at = [&](size_t i, size_t bits) {
-    const size_t most = places_[i].window
-                            ? limits_.bytes
-                            : std::min(limits_.bytes, text.size());
+    const size_t most = places_[i].window ? limits_.bytes : text.size();
     if (bits > 8 * shared && bits <= 8 * most) fn(i, bits);
   };
   ForEachBit(lengths_, [&](size_t i) { end_at(i, places_[i].bits); });
   ForEachBit(functions_, [&](size_t i) {
-    CallFunction(places_[i], text);
-    for (const size_t end : ends_) end_at(i, places_[i].bits + 8 * end);
+    for (const size_t end : EndsOf(places_[i], whole)) {
+      end_at(i, places_[i].bits + 8 * end);
+    }
   });
-  if (delimiters_ == 0) return;
-  const auto at_delimiter = [&](const Found& found) {
-    if (found.count > limits_.delimiters) return;
-    ForEachBit(of_delimiter_[found.delimiter], [&](size_t i) {
+  if (kinds_ == 0) return;
+  const auto at_delimiter = [&](const Found::Delimiter& delimiter) {
+    ForEachBit(of_kind_[delimiter.kind], [&](size_t i) {
       const Place& place = places_[i];
-      if (place.kind == Place::Kind::kEach || place.count == found.count) {
-        end_at(i, 8 * (size_t{found.at} + 1) + place.bits);
+      if (place.kind == Place::Kind::kEach || place.count == delimiter.count) {
+        end_at(i, 8 * (size_t{delimiter.at} + 1) + place.bits);
       }
     });
   };
-  for (; !found_.empty() && found_.back().at >= shared; found_.pop_back()) {
-    --counts_[found_.back().delimiter];
+  size_t size = found->size;
+  for (; size > 0 && found->delimiters[size - 1].at >= shared; --size) {
+    --found->counts[found->delimiters[size - 1].kind];
   }
   if (behind_delimiters_) {
-    for (const Found& found : found_) at_delimiter(found);
+    for (size_t i = 0; i < size; ++i) at_delimiter(found->delimiters[i]);
   }
-  const size_t most = std::min(limits_.bytes, text.size());
-  for (size_t at = shared; at < most; ++at) {
-    const uint8_t delimiter = delimiter_of_byte_[ByteAt(text, at)];
-    if (delimiter == kNoDelimiter) continue;
-    const uint16_t count = ++counts_[delimiter];
-    found_.push_back({static_cast<uint16_t>(at), delimiter, count});
-    at_delimiter(found_.back());
+  for (size_t at = FindDelimiter(text, shared); at < text.size();
+       at = FindDelimiter(text, at + 1)) {
+    const uint8_t kind = kind_of_byte_[ByteAt(text, at)];
+    if (found->counts[kind] == limits_.delimiters) continue;
+    found->delimiters[size] = {static_cast<uint16_t>(at), kind,
+                               ++found->counts[kind]};
+    at_delimiter(found->delimiters[size++]);
   }
+  found->size = size;
 }
 
 }  // namespace deltabloom::internal::range

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -12,8 +13,10 @@
 namespace deltabloom::internal::range {
 
 // Writes the first `bits` bits of the text, followed by zero bits, in whole
-// bytes. Returns their number. REQUIRES: `bytes` has kMaxPlaceBytes.
+// bytes. Returns their number. REQUIRES: `bytes` has kMaxPlaceBytes, and these
+// are enough.
 inline size_t PaddedPrefix(std::string_view text, size_t bits, char* bytes) {
+  assert(bits <= kMaxPlaceBits);
   const size_t whole = bits / 8;
   const size_t size = whole + (bits % 8 == 0 ? 0 : 1);
   std::fill_n(bytes, size, '\0');

@@ -3,17 +3,20 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "util/range/declaration.h"
 #include "util/range/functions.h"
 #include "util/range/place.h"
+#include "util/range/places.h"
 
 namespace deltabloom::internal::range {
 
 std::string ParsePrefixes(std::string_view text, FindFunction find,
                           PlacesToHold* places) {
-  places->places.clear();
+  std::vector<Place> parsed;
+  std::string_view unknown;
   places->automatic = text == kAutomatic;
   if (places->automatic) {
     for (const char byte :
@@ -21,12 +24,13 @@ std::string ParsePrefixes(std::string_view text, FindFunction find,
       Place place;
       place.kind = Place::Kind::kEach;
       place.byte = static_cast<uint8_t>(byte);
-      places->places.push_back(place);
+      parsed.push_back(place);
     }
+  }
+  if (places->automatic || ParseDeclaration(text, find, &parsed, &unknown)) {
+    places->places = Places(std::move(parsed));
     return {};
   }
-  std::string_view unknown;
-  if (ParseDeclaration(text, find, &places->places, &unknown)) return {};
   const std::string value = "prefixes = " + std::string(text);
   if (!unknown.empty()) {
     return value + " is not valid: the function " + std::string(unknown) +
@@ -36,7 +40,7 @@ std::string ParsePrefixes(std::string_view text, FindFunction find,
 }
 
 std::string PrefixesText(const PlacesToHold& places) {
-  return places.automatic ? kAutomatic : TextOf(places.places);
+  return places.automatic ? kAutomatic : TextOf(places.places.places());
 }
 
 }  // namespace deltabloom::internal::range

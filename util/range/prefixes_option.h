@@ -3,10 +3,9 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "util/range/functions.h"
-#include "util/range/place.h"
+#include "util/range/places.h"
 
 namespace deltabloom::internal::range {
 
@@ -15,7 +14,7 @@ inline constexpr char kAutomatic[] = "auto";
 // The places that are declared, or the candidates of which a filter holds those
 // that nearly all keys have.
 struct PlacesToHold {
-  std::vector<Place> places;
+  Places places;
   bool automatic = false;
 };
 

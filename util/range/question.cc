@@ -57,13 +57,14 @@ void AddPrefixes(std::string_view smaller, size_t bits, size_t count,
 
 }  // namespace
 
-Question QuestionOf(const KeyRange& range, Places* places) {
+Question QuestionOf(const KeyRange& range, const Places& places) {
   Question question;
   if (range.Empty()) return question;
   const size_t common = 8 * range.common.size();
   size_t longest = 0;
   size_t count = 0;
-  places->ForEach(range.common, 0, [&](size_t, size_t bits) {
+  Places::Found found;
+  places.ForEach(range.common, 0, &found, [&](size_t, size_t bits) {
     if (bits <= longest) return;
     // A window may end behind what all keys share.
     const size_t prefixes = bits <= common ? 1 : CountPrefixes(range, bits);

@@ -22,6 +22,6 @@ struct Question {
 
 // Asks for the longest place that the keys of the range share. Throws what
 // Places::ForEach does.
-Question QuestionOf(const KeyRange& range, Places* places);
+Question QuestionOf(const KeyRange& range, const Places& places);
 
 }  // namespace deltabloom::internal::range

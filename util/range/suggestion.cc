@@ -69,7 +69,7 @@ std::string Suggestion::Text(const PlacesToHold& declared) const {
   }
   std::string prefixes = TextOf(place);
   if (!declared.automatic) {
-    for (const Place& other : declared.places) {
+    for (const Place& other : declared.places.places()) {
       if (TextOf(other) == prefixes) return {};
     }
     prefixes = PrefixesText(declared) + "," + prefixes;

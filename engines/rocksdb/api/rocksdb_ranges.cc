@@ -11,7 +11,6 @@
 #include "engines/rocksdb/base/errors.h"
 #include "engines/rocksdb/ranges/collector.h"
 #include "engines/rocksdb/ranges/iterator.h"
-#include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/scan_range.h"
 #include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/db.h"
@@ -51,7 +50,8 @@ std::shared_ptr<RocksDBRanges> RocksDBRanges::New(
 bool RocksDBRanges::AddTo(ColumnFamilyOptions* family, std::string* error) {
   return internal::Catch(error, [&] {
     const Comparator* const comparator = family->comparator;
-    if (comparator == nullptr || !rep_->FilterOrderOf(*comparator)) {
+    if (comparator == nullptr ||
+        !rep_->options.FilterOrderOf(comparator->Name())) {
       internal::Require(
           std::string("range filters need keys in the order of their bytes or "
                       "its reverse, and the order of comparator ") +
@@ -59,13 +59,6 @@ bool RocksDBRanges::AddTo(ColumnFamilyOptions* family, std::string* error) {
           " is not known: set key_order if it is one of them, name a "
           "key_transform that maps its order to that of bytes, or do without "
           "range filters");
-    }
-    if (std::string_view(comparator->Name()).size() >
-            internal::kMaxRangePropertyField ||
-        comparator->timestamp_size() > internal::kMaxRangePropertyField) {
-      internal::Require(
-          "the name or the timestamps of the comparator are "
-          "longer than 255 bytes");
     }
     internal::ReplaceRangeCollector(
         internal::NewRangeCollectorFactory(rep_, *comparator), family);
@@ -78,33 +71,27 @@ namespace {
 
 using internal::range::Order;
 
-// The scan of all keys that begin with the prefix. `after` keeps its bound.
-// Nothing if no bounds say that under this comparator.
-std::optional<internal::ScanRequest> PrefixRequest(
-    const internal::RangesState& state, const Comparator* comparator,
-    std::string_view prefix, std::optional<std::string>* after) {
-  const std::optional<Order> order = state.OrderOf(*comparator);
+// Returns scan(request) for all keys that begin with the prefix.
+template <typename Scan>
+std::unique_ptr<Iterator> ScanPrefix(const internal::RangesState& state,
+                                     const Comparator* comparator,
+                                     std::string_view prefix,
+                                     const Scan& scan) {
+  const auto order = state.options.OrderOf(comparator->Name());
   // What the transform makes of keys with the prefix may not begin alike.
   if (!order ||
       (order == Order::kReverse && state.options.transform != nullptr)) {
-    return std::nullopt;
+    return std::unique_ptr<Iterator>(
+        rocksdb::NewErrorIterator(rocksdb::Status::InvalidArgument(
+            "deltabloom: a scan of a prefix needs keys in the order of their "
+            "bytes or its reverse, and no key transform in the latter",
+            comparator->Name())));
   }
   internal::ScanRequest request{prefix, std::nullopt, comparator};
-  if (order == Order::kReverse) {
-    request.reverse_prefix = true;
-  } else {
-    *after = internal::AfterPrefix(prefix);
-    if (*after) request.upper = **after;
-  }
-  return request;
-}
-
-std::unique_ptr<Iterator> WrongOrder(const Comparator& comparator) {
-  return std::unique_ptr<Iterator>(
-      rocksdb::NewErrorIterator(rocksdb::Status::InvalidArgument(
-          "deltabloom: a scan of a prefix needs keys in the order of their "
-          "bytes or its reverse, and no key transform in the latter",
-          comparator.Name())));
+  request.reverse_prefix = order == Order::kReverse;
+  const auto after = internal::AfterPrefix(prefix);
+  if (after && !request.reverse_prefix) request.upper = *after;
+  return scan(request);
 }
 
 // An iterator of RocksDB's own.
@@ -119,7 +106,6 @@ std::unique_ptr<Iterator> NewOwn(
         return db->NewIterator(with, family);
       },
       options, request, &refused);
-  if (refused) ++state->counters.refused;
   if (refused && !state->refusal_is_logged.exchange(true)) {
     rocksdb::Warn(db->GetDBOptions().info_log,
                   "[deltabloom] [%s] range filters are not used: RocksDB "
@@ -139,7 +125,6 @@ std::unique_ptr<Iterator> NewOther(
   request.keeps_bounds = true;
   auto iterator =
       internal::NewScanIterator(state, make, options, request, &refused);
-  if (refused) ++state->counters.refused;
   return iterator;
 }
 
@@ -155,28 +140,25 @@ std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
 std::unique_ptr<Iterator> RocksDBRanges::NewPrefixIterator(
     DB* db, const ReadOptions& options, ColumnFamilyHandle* family,
     std::string_view prefix) {
-  const Comparator* const comparator = family->GetComparator();
-  std::optional<std::string> after;
-  const auto request = PrefixRequest(*rep_, comparator, prefix, &after);
-  if (!request) return WrongOrder(*comparator);
-  return NewOwn(rep_, db, options, family, *request);
+  return ScanPrefix(*rep_, family->GetComparator(), prefix,
+                    [&](const internal::ScanRequest& request) {
+                      return NewOwn(rep_, db, options, family, request);
+                    });
 }
 
 std::unique_ptr<Iterator> RocksDBRanges::NewIterator(
     const MakeIterator& make, const ReadOptions& options,
     std::string_view lower, std::optional<std::string_view> upper) {
-  return NewOther(rep_, make, options,
-                  {lower, upper, rep_->ComparatorOrBytewise()});
+  return NewOther(rep_, make, options, {lower, upper, rep_->comparator});
 }
 
 std::unique_ptr<Iterator> RocksDBRanges::NewPrefixIterator(
     const MakeIterator& make, const ReadOptions& options,
     std::string_view prefix) {
-  const Comparator* const comparator = rep_->ComparatorOrBytewise();
-  std::optional<std::string> after;
-  const auto request = PrefixRequest(*rep_, comparator, prefix, &after);
-  if (!request) return WrongOrder(*comparator);
-  return NewOther(rep_, make, options, *request);
+  return ScanPrefix(*rep_, rep_->comparator, prefix,
+                    [&](const internal::ScanRequest& request) {
+                      return NewOther(rep_, make, options, request);
+                    });
 }
 
 RocksDBRangeStatistics RocksDBRanges::Statistics() const {

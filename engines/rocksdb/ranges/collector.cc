@@ -30,10 +30,12 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using rocksdb::UserCollectedProperties;
 
-// What the keys of a table are.
-struct TableKeys {
-  std::string comparator;             // its name
-  std::optional<range::Order> order;  // of the filter
+// The options of a factory, as OPTIONS files have them.
+struct FactoryOptions {
+  RocksDBRangeOptions ranges;
+  // RocksDB would print and read a number in the format of the locale.
+  std::string bits_per_key;
+  std::string comparator;  // its name
   size_t timestamp_size = 0;
 };
 
@@ -41,16 +43,17 @@ struct TableKeys {
 // a collector that missed a key remembers why it has no filter.
 class RangeCollector final : public rocksdb::TablePropertiesCollector {
  public:
-  RangeCollector(std::shared_ptr<RangesState> state, const TableKeys& keys)
-      : state_(std::move(state)), keys_(keys) {
-    if (!keys_.order) {
-      GiveUp("the order of the comparator is not known");
-    } else if (!WithoutThrowing([this] {
-                 builder_ = std::make_unique<range::FilterBuilder>(
-                     state_->options.places, *keys_.order,
-                     state_->options.bits_per_key);
-               })) {
-      GiveUp(kOutOfMemory);
+  RangeCollector(std::shared_ptr<RangesState> state,
+                 const std::string& comparator, size_t timestamp_size)
+      : state_(std::move(state)),
+        comparator_(comparator),
+        timestamp_size_(timestamp_size) {
+    const ParsedRangeOptions& options = state_->options;
+    const auto order = options.FilterOrderOf(comparator_);
+    if (order) {
+      builder_.emplace(options.places, *order, options.bits_per_key);
+    } else {
+      problem_ = "the order of the comparator is not known";
     }
   }
 
@@ -61,9 +64,7 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
                     uint64_t /*file_size*/) override {
     // Range tombstones come out of order, and apply whether or not the table is
     // skipped.
-    if (builder_ == nullptr || type == rocksdb::kEntryRangeDeletion) {
-      return Status::OK();
-    }
+    if (!builder_ || type == rocksdb::kEntryRangeDeletion) return Status::OK();
     const char* problem = "a prefix function failed, or memory ran out";
     WithoutThrowing([&] { problem = AddKey(key.ToStringView()); });
     if (problem != nullptr) GiveUp(problem);
@@ -73,24 +74,23 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
   // Before 9.0 RocksDB calls it again whenever it tells listeners of the table:
   // they get what the table has.
   Status Finish(UserCollectedProperties* properties) override {
-    const bool first = !finished_;
-    finished_ = true;
     const bool written = WithoutThrowing([&] {
-      if (first && builder_ != nullptr) BuildProperty();
+      if (builder_) BuildProperty();
       if (!property_.empty()) {
         properties->emplace(kRangePropertyName, property_);
       }
     });
-    if (!first) return Status::OK();
+    if (finished_) return Status::OK();
+    finished_ = true;
     if (!written) {
-      GiveUp(kOutOfMemory);
       property_.clear();
+      GiveUp(kOutOfMemory);
     }
     builder_.reset();
-    auto& counters = state_->counters;
-    (property_.empty() ? counters.tables_built_without : counters.filters_built)
-        .fetch_add(1, std::memory_order_relaxed);
-    counters.bytes_built.fetch_add(property_.size(), std::memory_order_relaxed);
+    RocksDBRangeStatistics built;
+    (property_.empty() ? built.tables_built_without : built.filters_built) = 1;
+    built.bytes_built = property_.size();
+    state_->Count(&built);
     return Status::OK();
   }
 
@@ -117,9 +117,9 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
 
   // Returns why the filter would lack keys, or null.
   const char* AddKey(std::string_view key) {
-    if (key.size() < keys_.timestamp_size)
+    if (key.size() < timestamp_size_)
       return "a key is shorter than a timestamp";
-    key.remove_suffix(keys_.timestamp_size);
+    key.remove_suffix(timestamp_size_);
     const RegisteredTransform* const transform = state_->options.transform;
     if (transform != nullptr) {
       key = transform->transform.function(key, &transformed_);
@@ -134,39 +134,32 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
   }
 
   void BuildProperty() {
+    const ParsedRangeOptions& options = state_->options;
     RangeProperty property;
-    property.timestamp_size = keys_.timestamp_size;
-    if (state_->options.transform != nullptr) {
-      property.transform = state_->options.transform->text;
+    property.timestamp_size = timestamp_size_;
+    if (options.transform != nullptr) {
+      property.transform = options.transform->text;
     }
-    property.comparator = keys_.comparator;
+    property.comparator = comparator_;
     property.entries = entries_;
     std::string bytes = RangePropertyHeader(property);
     range::FilterBuilder::Limits limits;
-    const uint64_t most = state_->options.max_table_bytes;
-    limits.bytes = most - std::min<uint64_t>(bytes.size(), most);
-    limits.build_bytes = state_->options.max_build_bytes;
+    limits.bytes = options.max_table_bytes -
+                   std::min<uint64_t>(bytes.size(), options.max_table_bytes);
+    limits.build_bytes = options.max_build_bytes;
     problem_ = builder_->Finish(limits, &bytes);
     if (problem_.empty()) property_ = std::move(bytes);
   }
 
   const std::shared_ptr<RangesState> state_;
-  const TableKeys keys_;
-  std::unique_ptr<range::FilterBuilder> builder_;  // null: it gave up
+  const std::string comparator_;
+  const size_t timestamp_size_;
+  std::optional<range::FilterBuilder> builder_;  // nothing: it gave up
   KeyScratch transformed_;
   uint64_t entries_ = 0;
   bool finished_ = false;
   std::string problem_;   // why there is no filter
   std::string property_;  // empty: there is none
-};
-
-// Options by which OPTIONS files configure the factory.
-struct FactoryOptions {
-  RocksDBRangeOptions ranges;
-  // RocksDB would print and read a number in the format of the locale.
-  std::string bits_per_key = NumberText(RocksDBRangeOptions().bits_per_key);
-  std::string comparator = rocksdb::BytewiseComparator()->Name();
-  size_t timestamp_size = 0;
 };
 
 std::unordered_map<std::string, rocksdb::OptionTypeInfo> FactoryOptionInfos() {
@@ -193,28 +186,19 @@ std::unordered_map<std::string, rocksdb::OptionTypeInfo> FactoryOptionInfos() {
 class RangeCollectorFactory final
     : public rocksdb::TablePropertiesCollectorFactory {
  public:
-  // RocksDB makes a factory by name: it has the defaults until it is
-  // configured.
-  RangeCollectorFactory() : by_name_(true) {
-    Register();
-    MakeState();
-  }
-
   RangeCollectorFactory(std::shared_ptr<RangesState> state,
-                        const rocksdb::Comparator& comparator)
+                        const rocksdb::Comparator& comparator, bool is_fixed)
       : state_(std::move(state)),
-        keys_{comparator.Name(), state_->FilterOrderOf(comparator),
-              comparator.timestamp_size()},
-        by_name_(false) {
-    PrintOptions();
+        comparator_(comparator.Name()),
+        is_fixed_(is_fixed) {
     // A name that OPTIONS files cannot hold is none: such tables may match.
-    if (keys_.comparator.find_first_of(" ;={}#\\\n") == std::string::npos) {
-      options_.comparator = keys_.comparator;
-    } else {
-      options_.comparator.clear();
+    if (comparator_.find_first_of(" ;={}#\\\n") == std::string::npos) {
+      options_.comparator = comparator_;
     }
-    options_.timestamp_size = keys_.timestamp_size;
-    Register();
+    options_.timestamp_size = comparator.timestamp_size();
+    PrintOptions();
+    static const auto& infos = *new auto(FactoryOptionInfos());
+    RegisterOptions("DeltabloomRangeOptions", &options_, &infos);
   }
 
   const char* Name() const override { return kRangePropertyName; }
@@ -222,7 +206,7 @@ class RangeCollectorFactory final
   rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(
       Context /*context*/) override {
     // RocksDB uses the result without a check before 9.x.
-    return new RangeCollector(state_, keys_);
+    return new RangeCollector(state_, comparator_, options_.timestamp_size);
   }
 
   const RocksDBRangeOptions& options() const { return options_.ranges; }
@@ -233,28 +217,18 @@ class RangeCollectorFactory final
       const rocksdb::ConfigOptions& config,
       const std::unordered_map<std::string, std::string>& map,
       std::unordered_map<std::string, std::string>* unused) override {
+    FactoryOptions before = options_;
     Status status =
         TablePropertiesCollectorFactory::ConfigureOptions(config, map, unused);
     if (!status.ok() || map.empty()) return status;
-    status = Status::MemoryLimit();
-    WithoutThrowing([&] {
-      const std::string error =
-          by_name_ ? MakeState() : "RocksDBRanges has fixed its options";
-      status = error.empty()
-                   ? Status::OK()
-                   : Status::InvalidArgument(std::string(kRangePropertyName) +
-                                             ": " + error);
-      if (!error.empty()) PrintOptions();
-    });
-    return status;
+    std::string error = kOutOfMemory;
+    WithoutThrowing([&] { error = UseOptions(); });
+    if (error.empty()) return status;
+    options_ = std::move(before);
+    return Status::InvalidArgument(kRangePropertyName, error);
   }
 
  private:
-  void Register() {
-    static const auto& infos = *new auto(FactoryOptionInfos());
-    RegisterOptions("DeltabloomRangeOptions", &options_, &infos);
-  }
-
   // Sets the options that are printed to those in use, with the version of the
   // key transform.
   void PrintOptions() {
@@ -263,38 +237,40 @@ class RangeCollectorFactory final
   }
 
   // Returns what is wrong with the options, or an empty text.
-  std::string MakeState() {
+  std::string UseOptions() {
+    if (is_fixed_) return "RocksDBRanges has fixed its options";
     if (!ParseNumber(options_.bits_per_key, &options_.ranges.bits_per_key)) {
       return "bits_per_key = " + options_.bits_per_key + " is no number";
-    }
-    if (options_.comparator.size() > kMaxRangePropertyField ||
-        options_.timestamp_size > kMaxRangePropertyField) {
-      return "comparator or timestamp_size is longer than 255 bytes";
     }
     ParsedRangeOptions parsed;
     const std::string error = parsed.Set(options_.ranges);
     if (!error.empty()) return error;
     state_ = std::make_shared<RangesState>(parsed);
-    keys_.comparator = options_.comparator;
-    keys_.timestamp_size = options_.timestamp_size;
-    keys_.order = parsed.order ? parsed.order : KnownOrder(keys_.comparator);
-    if (parsed.transform != nullptr) keys_.order = range::Order::kBytewise;
+    comparator_ = options_.comparator;
     PrintOptions();
     return {};
   }
 
   FactoryOptions options_;
   std::shared_ptr<RangesState> state_;
-  TableKeys keys_;
-  const bool by_name_;
+  std::string comparator_;
+  const bool is_fixed_;
 };
+
+// RocksDB makes a factory by name: it has the defaults until it is configured.
+std::unique_ptr<RangeCollectorFactory> NewFactoryByName() {
+  return std::make_unique<RangeCollectorFactory>(
+      std::make_shared<RangesState>(ParsedRangeOptions()),
+      *rocksdb::BytewiseComparator(), /*is_fixed=*/false);
+}
 
 }  // namespace
 
 std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>
 NewRangeCollectorFactory(std::shared_ptr<RangesState> state,
                          const rocksdb::Comparator& comparator) {
-  return std::make_shared<RangeCollectorFactory>(std::move(state), comparator);
+  return std::make_shared<RangeCollectorFactory>(std::move(state), comparator,
+                                                 /*is_fixed=*/true);
 }
 
 void ReplaceRangeCollector(
@@ -314,11 +290,11 @@ void ReplaceRangeCollector(
 }
 
 RocksDBRangeOptions ParseRangeOptions(const std::string& text) {
-  RangeCollectorFactory factory;
+  const auto factory = NewFactoryByName();
   const Status status =
-      factory.ConfigureFromString(rocksdb::ConfigOptions(), text);
+      factory->ConfigureFromString(rocksdb::ConfigOptions(), text);
   Require(status.ok() ? "" : status.ToString());
-  return factory.options();
+  return factory->options();
 }
 
 void RegisterRangeCollector(rocksdb::ObjectLibrary* library) {
@@ -327,8 +303,7 @@ void RegisterRangeCollector(rocksdb::ObjectLibrary* library) {
       kRangePropertyName,
       [](const std::string& /*uri*/, std::unique_ptr<Factory>* guard,
          std::string* error) {
-        if (!WithoutThrowing(
-                [&] { *guard = std::make_unique<RangeCollectorFactory>(); })) {
+        if (!WithoutThrowing([&] { *guard = NewFactoryByName(); })) {
           *error = kOutOfMemory;
         }
         return guard->get();

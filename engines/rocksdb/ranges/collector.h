@@ -13,7 +13,6 @@
 namespace deltabloom::internal {
 
 // Returns the factory of the collectors of a family with this comparator.
-// REQUIRES: its name and its timestamps fit kMaxRangePropertyField.
 std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>
 NewRangeCollectorFactory(std::shared_ptr<RangesState> state,
                          const rocksdb::Comparator& comparator);

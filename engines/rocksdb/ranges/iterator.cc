@@ -1,6 +1,5 @@
 #include "engines/rocksdb/ranges/iterator.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -49,18 +48,6 @@ TableFilter CopyOf(const Field& field) {
   }
 }
 
-// What a scan has counted since its counts last reached the shared counters.
-struct ScanCounts {
-  uint64_t tables = 0;
-  uint64_t rejected = 0;
-  uint64_t without_place = 0;
-  uint64_t without_filter = 0;
-};
-
-void Add(std::atomic<uint64_t>* counter, uint64_t count) {
-  if (count != 0) counter->fetch_add(count, std::memory_order_relaxed);
-}
-
 // Wraps RocksDB's iterator with both bounds and a table filter.
 //
 // In a level RocksDB opens a table after the other until one has an entry,
@@ -93,8 +80,8 @@ class ScanIterator final : public rocksdb::Iterator {
                           !options.tailing) {}
 
   ~ScanIterator() override {
-    inner_.reset();
-    if (positioned_) Report();
+    // Next may have come to more tables.
+    if (positioned_ && counts_.tables > 0) state_->Count(&counts_);
   }
 
   // Returns false if `make` returns null.
@@ -114,6 +101,8 @@ class ScanIterator final : public rocksdb::Iterator {
     with.table_filter = options.table_filter;
     inner_.reset(make(with));
     *refused = inner_ != nullptr && inner_->status().ok();
+    counts_.refused = *refused ? 1 : 0;
+    state_->Count(&counts_);
     looks_from_front_ = false;
     return inner_ != nullptr;
   }
@@ -135,64 +124,26 @@ class ScanIterator final : public rocksdb::Iterator {
   bool PrepareValue() override { return inner_->PrepareValue(); }
 #endif
 
-  void SeekToFirst() override {
-    if (empty_) return;
-    ToFront();
-    NoteSeek(/*from_front=*/true);
-  }
-
-  void Seek(const Slice& target) override {
-    if (empty_) return;
-    const bool from_front = range_.IsAtFront(target);
-    if (!keeps_bounds_) {
-      backward_ = false;
-      inner_->Seek(target);
-    } else if (from_front) {
-      ToFront();
-    } else {
-      backward_ = false;
-      outside_ = range_.IsAfter(target);
-      if (!outside_) inner_->Seek(target);
-      StopOutside();
-    }
-    NoteSeek(from_front);
-  }
-
-  void Next() override {
-    backward_ = false;
-    inner_->Next();
-    StopOutside();
-  }
-
+  void SeekToFirst() override { Move(/*backward=*/false, nullptr); }
+  void Seek(const Slice& target) override { Move(/*backward=*/false, &target); }
   void SeekToLast() override {
-    if (empty_ || !LookFromFront()) return;
-    ToBack();
-    NoteSeek(/*from_front=*/false);
+    if (MayHaveKeys()) Move(/*backward=*/true, nullptr);
   }
-
   void SeekForPrev(const Slice& target) override {
-    if (empty_ || !LookFromFront()) return;
-    if (keeps_bounds_ && range_.IsAfter(target)) {
-      ToBack();
-    } else {
-      backward_ = true;
-      outside_ = keeps_bounds_ && range_.IsBefore(target);
-      if (!outside_) inner_->SeekForPrev(target);
-      StopOutside();
-    }
-    NoteSeek(/*from_front=*/false);
+    if (MayHaveKeys()) Move(/*backward=*/true, &target);
   }
 
-  void Prev() override {
-    backward_ = true;
-    inner_->Prev();
-    StopOutside();
-  }
+  void Next() override { Step(/*backward=*/false); }
+  void Prev() override { Step(/*backward=*/true); }
 
-  Status Refresh() override { return Refreshed(inner_->Refresh()); }
+  Status Refresh() override {
+    found_ = false;
+    return inner_->Refresh();
+  }
 #if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(8, 7, 0)
   Status Refresh(const rocksdb::Snapshot* snapshot) override {
-    return Refreshed(inner_->Refresh(snapshot));
+    found_ = false;
+    return inner_->Refresh(snapshot);
   }
 #endif
 
@@ -200,58 +151,47 @@ class ScanIterator final : public rocksdb::Iterator {
   // The sequence number and type behind a key that has its timestamp.
   static constexpr size_t kTagSize = 8;
 
-  // The key without what iter_start_ts adds.
-  Slice UserKey() const {
+  // Returns whether the iterator is at a key beyond the range, in this
+  // direction. RocksDB's own iterators keep bounds.
+  bool IsBeyond(bool backward) const {
+    if (!keeps_bounds_ || !inner_->Valid()) return false;
     const Slice key = inner_->key();
-    return {key.data(), key.size() - key_suffix_};
+    return range_.IsBeyond({key.data(), key.size() - key_suffix_}, backward);
   }
 
-  // Ends the scan if a key lies outside. RocksDB's own iterators keep bounds.
-  void StopOutside() {
-    if (!keeps_bounds_ || outside_ || !inner_->Valid()) return;
-    outside_ = range_.IsBefore(UserKey()) || range_.IsAfter(UserKey());
+  void Step(bool backward) {
+    backward_ = backward;
+    backward ? inner_->Prev() : inner_->Next();
+    outside_ = IsBeyond(backward);
   }
 
-  // Moves to the first key.
-  void ToFront() {
-    backward_ = false;
-    outside_ = false;
-    if (!keeps_bounds_ || range_.lower() == nullptr) {
-      inner_->SeekToFirst();
-    } else {
-      inner_->Seek(*range_.lower());
+  // Moves to the target, or, if the range starts behind it or it is null, to
+  // the start of the range.
+  void Move(bool backward, const Slice* target) {
+    if (empty_) return;
+    backward_ = backward;
+    const bool from_start =
+        target == nullptr || range_.StartsAt(*target, backward);
+    if (from_start) target = range_.Start(backward);
+    outside_ = !from_start && range_.IsBeyond(*target, backward);
+    if (!outside_) {
+      if (target == nullptr) {
+        backward ? inner_->SeekToLast() : inner_->SeekToFirst();
+      } else {
+        backward ? inner_->SeekForPrev(*target) : inner_->Seek(*target);
+      }
+      // The start may be a key that is not in the range itself: an upper bound,
+      // or the bound of a reverse prefix.
+      while (IsBeyond(!backward)) backward ? inner_->Prev() : inner_->Next();
+      outside_ = IsBeyond(backward);
     }
-    if (!keeps_bounds_) return;
-    // The bound of a reverse prefix is a key that lacks the prefix.
-    while (inner_->Valid() && range_.IsBefore(UserKey())) inner_->Next();
-    StopOutside();
+    NoteSeek(from_start && !backward);
   }
 
-  // Moves to the last key.
-  void ToBack() {
-    backward_ = true;
-    outside_ = false;
-    const Slice* const upper = range_.upper();
-    if (!keeps_bounds_) {
-      inner_->SeekToLast();
-      return;
-    }
-    // In the reverse order of bytes the prefix itself is the last key with it.
-    if (range_.prefix() && !range_.IsAfter(*range_.prefix())) {
-      inner_->SeekForPrev(*range_.prefix());
-    } else if (upper != nullptr) {
-      inner_->SeekForPrev(*upper);
-    } else {
-      inner_->SeekToLast();
-    }
-    while (inner_->Valid() && range_.IsAfter(UserKey())) inner_->Prev();
-    StopOutside();
-  }
-
-  // Seeks to the front, unless this scan does not need it or has found a key
-  // before. Returns false, and the iterator has no position, if the range is
-  // known to hold no key.
-  bool LookFromFront() {
+  // Looks from the front whether there is any key, before a move from the end,
+  // unless this scan does not need it or has found a key before. Returns false,
+  // and the iterator has no position, if the range is known to hold none.
+  bool MayHaveKeys() {
     if (!looks_from_front_ || found_ || NoFilterHelps()) return true;
     SeekToFirst();
     // If there is an error, nothing is known.
@@ -264,28 +204,17 @@ class ScanIterator final : public rocksdb::Iterator {
   bool NoFilterHelps() const { return passed_ > 0 && !asked_some_; }
 
   void NoteSeek(bool from_front) {
-    if (!positioned_) Add(&state_->counters.scans, 1);
+    if (!positioned_) counts_.scans = 1;
     positioned_ = true;
-    const bool found = Valid();
-    found_ = found_ || found;
-    if (!decided_ && (found || (from_front && front_tells_ && status().ok()))) {
+    if (Valid()) {
+      found_ = decided_ = true;
+    } else if (!decided_ && from_front && front_tells_ && status().ok()) {
       decided_ = true;
-      if (!found) NoteEmpty();
+      counts_.empty_scans = 1;
+      counts_.tables_passed_for_nothing = passed_;
+      if (passed_ > 0) question_.NoteUseless(&state_->suggestion);
     }
-    Report();
-  }
-
-  void NoteEmpty() {
-    RangeCounters& counters = state_->counters;
-    Add(&counters.empty_scans, 1);
-    Add(&counters.tables_passed_for_nothing, passed_);
-    if (passed_ > 0) question_.NoteUseless(&state_->suggestion);
-  }
-
-  Status Refreshed(Status status) {
-    found_ = false;
-    outside_ = false;
-    return status;
+    state_->Count(&counts_);
   }
 
   // The table filter: false skips the table.
@@ -293,28 +222,23 @@ class ScanIterator final : public rocksdb::Iterator {
     if (callers_filter_ && !callers_filter_(table)) return false;
     ++counts_.tables;
     Answer answer = Answer::kUnknown;
-    bool reaches_front = false;
-    WithoutThrowing([&] { answer = question_.Ask(table, &reaches_front); });
-    asked_some_ =
-        asked_some_ || answer == Answer::kNo || answer == Answer::kMayMatch;
-    if (answer == Answer::kNo) {
-      if (backward_ && !reaches_front) return true;
-      ++counts_.rejected;
-      return false;
+    WithoutThrowing([&] { answer = question_.Ask(table, backward_); });
+    switch (answer) {
+      case Answer::kNo:
+        asked_some_ = true;
+        ++counts_.tables_rejected;
+        return false;
+      case Answer::kMayMatch:
+        asked_some_ = true;
+        break;
+      case Answer::kNoPlace:
+        ++counts_.tables_without_place;
+        break;
+      case Answer::kUnknown:
+        ++counts_.tables_without_filter;
     }
     ++passed_;
-    if (answer == Answer::kNoPlace) ++counts_.without_place;
-    if (answer == Answer::kUnknown) ++counts_.without_filter;
     return true;
-  }
-
-  void Report() {
-    RangeCounters& counters = state_->counters;
-    Add(&counters.tables, counts_.tables);
-    Add(&counters.tables_rejected, counts_.rejected);
-    Add(&counters.tables_without_place, counts_.without_place);
-    Add(&counters.tables_without_filter, counts_.without_filter);
-    counts_ = {};
   }
 
   const std::shared_ptr<RangesState> state_;
@@ -325,7 +249,6 @@ class ScanIterator final : public rocksdb::Iterator {
   TableQuestion question_;
   const TableFilter callers_filter_;
   const TableFilter filter_;
-  std::unique_ptr<rocksdb::Iterator> inner_;
   // With kBlockCacheTier a look from the front may miss keys without an error.
   const bool front_tells_;
   // True if moves from the end first look for keys from the front.
@@ -337,7 +260,10 @@ class ScanIterator final : public rocksdb::Iterator {
   bool decided_ = false;     // whether the scan is empty
   bool asked_some_ = false;  // some table's filter was asked for a prefix
   uint64_t passed_ = 0;      // tables that were let through
-  ScanCounts counts_;
+  // What the shared counters do not have yet.
+  RocksDBRangeStatistics counts_;
+  // Destroyed before all that its table filter uses.
+  std::unique_ptr<rocksdb::Iterator> inner_;
 };
 
 }  // namespace

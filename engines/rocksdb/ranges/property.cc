@@ -4,51 +4,33 @@
 #include <string>
 #include <string_view>
 
-#include "util/coding.h"
+#include "util/range/bytes.h"
 
 namespace deltabloom::internal {
-namespace {
 
-constexpr char kPropertyVersion = 2;
-constexpr size_t kEntriesSize = 8;
-
-// Takes a text behind its size; false if it is not there.
-bool TakeText(std::string_view* bytes, std::string_view* text) {
-  if (bytes->empty()) return false;
-  const size_t size = static_cast<unsigned char>(bytes->front());
-  if (bytes->size() < 1 + size) return false;
-  *text = bytes->substr(1, size);
-  bytes->remove_prefix(1 + size);
-  return true;
-}
-
-}  // namespace
+static constexpr char kPropertyVersion = 2;
 
 std::string RangePropertyHeader(const RangeProperty& property) {
   std::string header{kPropertyVersion};
-  header.push_back(static_cast<char>(property.timestamp_size));
-  for (const std::string_view text :
-       {property.transform, property.comparator}) {
-    header.push_back(static_cast<char>(text.size()));
+  range::AppendNumber(property.timestamp_size, 1, &header);
+  for (std::string_view text : {property.transform, property.comparator}) {
+    text = text.substr(0, 255);
+    range::AppendNumber(text.size(), 1, &header);
     header.append(text);
   }
-  const size_t entries_at = header.size();
-  header.resize(entries_at + kEntriesSize);
-  StoreFixed64(&header[entries_at], property.entries);
+  range::AppendNumber(property.entries, 8, &header);
   return header;
 }
 
 bool ParseRangeProperty(std::string_view bytes, RangeProperty* property) {
-  if (bytes.size() < 2 || bytes[0] != kPropertyVersion) return false;
-  property->timestamp_size = static_cast<unsigned char>(bytes[1]);
-  bytes.remove_prefix(2);
-  if (!TakeText(&bytes, &property->transform) ||
-      !TakeText(&bytes, &property->comparator) || bytes.size() < kEntriesSize) {
-    return false;
-  }
-  property->entries = LoadFixed64(bytes.data());
-  property->filter = bytes.substr(kEntriesSize);
-  return true;
+  range::Reader reader(bytes);
+  const bool known = reader.Number(1) == kPropertyVersion;
+  property->timestamp_size = static_cast<size_t>(reader.Number(1));
+  property->transform = reader.Text(1);
+  property->comparator = reader.Text(1);
+  property->entries = reader.Number(8);
+  property->filter = reader.rest();
+  return known && reader.ok();
 }
 
 }  // namespace deltabloom::internal

@@ -25,10 +25,8 @@ struct RangeProperty {
   std::string_view filter;
 };
 
-// The most bytes of a timestamp and of a name.
-inline constexpr size_t kMaxRangePropertyField = 255;
-
-// The bytes before the filter. REQUIRES: no field is longer than that.
+// The bytes before the filter. A timestamp or name of more than 255 bytes is
+// cut, so that no scan uses the filter.
 std::string RangePropertyHeader(const RangeProperty& property);
 
 // False, and *property undefined, if the bytes are damaged or of another

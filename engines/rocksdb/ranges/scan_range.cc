@@ -1,6 +1,5 @@
 #include "engines/rocksdb/ranges/scan_range.h"
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,15 +39,14 @@ ScanRange::ScanRange(const rocksdb::ReadOptions& options,
     : comparator_(request.comparator) {
   std::optional<std::string> after, before;
   if (request.reverse_prefix) {
-    prefix_ = Slice(request.lower.data(), request.lower.size());
+    prefix_ = request.lower;
     after = AfterPrefix(request.lower);
     before = BeforePrefix(request.lower);
     if (after) lower_ = *after;
     if (before) upper_ = *before;
   } else {
-    lower_ = Slice(request.lower.data(), request.lower.size());
-    if (request.upper)
-      upper_ = Slice(request.upper->data(), request.upper->size());
+    lower_ = request.lower;
+    if (request.upper) upper_ = *request.upper;
   }
   const Slice* const lower = options.iterate_lower_bound;
   const Slice* const upper = options.iterate_upper_bound;
@@ -58,32 +56,31 @@ ScanRange::ScanRange(const rocksdb::ReadOptions& options,
   if (upper != nullptr && (!upper_ || Compare(*upper, *upper_) < 0)) {
     upper_ = *upper;
   }
-  // Copies the bytes of all, in one allocation.
-  size_t size = 0;
+  // Copies the bytes of all. Both bounds mostly have the size of the first.
+  bytes_.reserve(2 * request.lower.size() + 1);
   for (const auto* const slice : {&lower_, &upper_, &prefix_}) {
-    if (*slice) size += (*slice)->size();
+    if (*slice) bytes_.append((*slice)->data(), (*slice)->size());
   }
-  bytes_.reserve(size);
+  const char* at = bytes_.data();
   for (auto* const slice : {&lower_, &upper_, &prefix_}) {
     if (!*slice) continue;
-    const size_t at = bytes_.size();
-    bytes_.append((*slice)->data(), (*slice)->size());
-    *slice = Slice(bytes_.data() + at, (*slice)->size());
+    *slice = Slice(at, (*slice)->size());
+    at += (*slice)->size();
   }
 }
 
-bool ScanRange::IsBefore(const Slice& key) const {
-  if (lower_ && Compare(key, *lower_) < 0) return true;
-  return prefix_ && !key.starts_with(*prefix_) && key.compare(*prefix_) > 0;
+bool ScanRange::IsBeyond(const Slice& key, bool backward) const {
+  if (backward && lower_ && Compare(key, *lower_) < 0) return true;
+  if (!backward && upper_ && Compare(key, *upper_) >= 0) return true;
+  // In the reverse order of bytes.
+  return prefix_ && !key.starts_with(*prefix_) &&
+         (key.compare(*prefix_) > 0) == backward;
 }
 
-bool ScanRange::IsAfter(const Slice& key) const {
-  if (upper_ && Compare(key, *upper_) >= 0) return true;
-  return prefix_ && !key.starts_with(*prefix_) && key.compare(*prefix_) < 0;
-}
-
-bool ScanRange::IsAtFront(const Slice& key) const {
-  return IsBefore(key) || (lower_ && Compare(key, *lower_) == 0);
+const Slice* ScanRange::Start(bool backward) const {
+  if (!backward) return lower();
+  // In the reverse order the prefix itself is the last key that has it.
+  return prefix_ && !IsBeyond(*prefix_, false) ? &*prefix_ : upper();
 }
 
 }  // namespace deltabloom::internal

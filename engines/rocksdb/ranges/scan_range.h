@@ -43,11 +43,17 @@ class ScanRange {
     return lower_ && upper_ && Compare(*lower_, *upper_) >= 0;
   }
 
-  // Returns whether the key comes before, or after, all keys in the range.
-  bool IsBefore(const rocksdb::Slice& key) const;
-  bool IsAfter(const rocksdb::Slice& key) const;
-  // Returns whether a seek to `key` starts at the front.
-  bool IsAtFront(const rocksdb::Slice& key) const;
+  // These functions are about the keys that a move comes to last: those behind
+  // the range, or, backward, those before it.
+  // Returns whether the key is one of them.
+  bool IsBeyond(const rocksdb::Slice& key, bool backward) const;
+  // Returns whether a move that starts at the key starts with all of the range.
+  bool StartsAt(const rocksdb::Slice& key, bool backward) const {
+    return IsBeyond(key, !backward) ||
+           (!backward && lower_ && Compare(key, *lower_) == 0);
+  }
+  // Returns where a move through all of the range starts; null: at the end.
+  const rocksdb::Slice* Start(bool backward) const;
 
  private:
   int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const {

@@ -7,7 +7,6 @@
 #include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/prefix_functions.h"
-#include "rocksdb/comparator.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"
 #include "util/range/filter_builder.h"
@@ -62,35 +61,23 @@ std::string ParsedRangeOptions::Set(const RocksDBRangeOptions& from) {
   return {};
 }
 
-std::optional<Order> KnownOrder(std::string_view comparator) {
-  if (comparator == "leveldb.BytewiseComparator" ||
-      comparator == "leveldb.BytewiseComparator.u64ts") {
-    return Order::kBytewise;
+std::optional<Order> ParsedRangeOptions::OrderOf(
+    std::string_view comparator) const {
+  if (order) return order;
+  constexpr std::string_view kTimestamps = ".u64ts";
+  if (comparator.size() > kTimestamps.size() &&
+      comparator.substr(comparator.size() - kTimestamps.size()) ==
+          kTimestamps) {
+    comparator.remove_suffix(kTimestamps.size());
   }
-  if (comparator == "rocksdb.ReverseBytewiseComparator" ||
-      comparator == "rocksdb.ReverseBytewiseComparator.u64ts") {
-    return Order::kReverse;
-  }
+  if (comparator == "leveldb.BytewiseComparator") return Order::kBytewise;
+  if (comparator == "rocksdb.ReverseBytewiseComparator") return Order::kReverse;
   return std::nullopt;
 }
 
-std::optional<Order> RangesState::OrderOf(
-    const rocksdb::Comparator& order) const {
-  if (options.order) return options.order;
-  // The comparator of most, which each scan asks for, without its name.
-  if (&order == rocksdb::BytewiseComparator()) return Order::kBytewise;
-  return KnownOrder(order.Name());
-}
-
-std::optional<Order> RangesState::FilterOrderOf(
-    const rocksdb::Comparator& order) const {
-  if (options.transform != nullptr) return Order::kBytewise;
-  return OrderOf(order);
-}
-
-const rocksdb::Comparator* RangesState::ComparatorOrBytewise() const {
-  const rocksdb::Comparator* const last = comparator;
-  return last == nullptr ? rocksdb::BytewiseComparator() : last;
+std::optional<Order> ParsedRangeOptions::FilterOrderOf(
+    std::string_view comparator) const {
+  return transform == nullptr ? OrderOf(comparator) : Order::kBytewise;
 }
 
 }  // namespace internal

@@ -4,7 +4,9 @@
 // its own.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,14 +14,10 @@
 
 #include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/base/key_transforms.h"
-#include "engines/rocksdb/ranges/property.h"
+#include "rocksdb/comparator.h"
 #include "util/range/key_range.h"
 #include "util/range/prefixes_option.h"
 #include "util/range/suggestion.h"
-
-namespace rocksdb {
-class Comparator;
-}  // namespace rocksdb
 
 namespace deltabloom::internal {
 
@@ -30,56 +28,35 @@ struct ParsedRangeOptions : RocksDBRangeOptions {
   // Sets all fields. Returns what Validate() does.
   std::string Set(const RocksDBRangeOptions& from);
 
+  // Returns the order of keys under the comparator of this name, without
+  // timestamps, and the order in which filters have them, which is that of the
+  // key transform, if any; nothing if it is not known.
+  std::optional<range::Order> OrderOf(std::string_view comparator) const;
+  std::optional<range::Order> FilterOrderOf(std::string_view comparator) const;
+
   range::PlacesToHold places;
   std::optional<range::Order> order;               // null: by the comparator
   const RegisteredTransform* transform = nullptr;  // null: "none"
 };
 
-// Counters, as in RocksDBRangeStatistics, apart from what scans only read.
-struct alignas(64) RangeCounters {
-  std::atomic<uint64_t> scans{0};
-  std::atomic<uint64_t> empty_scans{0};
-  std::atomic<uint64_t> tables{0};
-  std::atomic<uint64_t> tables_rejected{0};
-  std::atomic<uint64_t> tables_passed_for_nothing{0};
-  std::atomic<uint64_t> tables_without_place{0};
-  std::atomic<uint64_t> tables_without_filter{0};
-  std::atomic<uint64_t> refused{0};
-  std::atomic<uint64_t> filters_built{0};
-  std::atomic<uint64_t> tables_built_without{0};
-  std::atomic<uint64_t> bytes_built{0};
-};
-
-// Thread-safe.
+// Thread-safe: what changes is atomic, and no two of these values have to fit
+// each other.
 struct RangesState {
-  explicit RangesState(const ParsedRangeOptions& parsed)
-      : options(parsed), property_name(kRangePropertyName) {}
+  explicit RangesState(const ParsedRangeOptions& parsed) : options(parsed) {}
 
-  // Returns the order of a comparator's keys, or nothing if it is not known.
-  std::optional<range::Order> OrderOf(const rocksdb::Comparator& order) const;
-  // Returns the order in which filters have them: transformed, if at all.
-  std::optional<range::Order> FilterOrderOf(
-      const rocksdb::Comparator& order) const;
-
-  // Returns that of the last AddTo, or BytewiseComparator().
-  const rocksdb::Comparator* ComparatorOrBytewise() const;
-
+  // Moves what *counts has to the counters of Statistics().
+  void Count(RocksDBRangeStatistics* counts);
   RocksDBRangeStatistics Statistics() const;
 
   const ParsedRangeOptions options;
-  // kRangePropertyName, so that table filters need no memory.
-  const std::string property_name;
-  // That of the last AddTo, or null.
-  std::atomic<const rocksdb::Comparator*> comparator{nullptr};
+  // That of the last AddTo.
+  std::atomic<const rocksdb::Comparator*> comparator{
+      rocksdb::BytewiseComparator()};
   // True once the LOG says that RocksDB allows no table filter.
   std::atomic<bool> refusal_is_logged{false};
-  // The members below change with each scan.
-  RangeCounters counters;
+  // The members below change with each scan, those above do not.
+  alignas(64) std::array<std::atomic<uint64_t>, 11> counters{};
   range::Suggestion suggestion;
 };
-
-// Returns the order of keys under RocksDB's comparator of this name, without
-// timestamps; nothing for other names.
-std::optional<range::Order> KnownOrder(std::string_view comparator);
 
 }  // namespace deltabloom::internal

@@ -1,6 +1,9 @@
 // RocksDBRangeStatistics and its texts.
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -13,68 +16,59 @@
 namespace deltabloom {
 namespace {
 
-using internal::JsonWriter;
-
-using internal::RangeCounters;
 using Statistics = RocksDBRangeStatistics;
 
 struct Field {
   uint64_t Statistics::*member;
-  std::atomic<uint64_t> RangeCounters::*counter;
-  const char*
-      name;  // in JSON, and of Prometheus as deltabloom_range_NAME_total
+  const char* name;  // in JSON; Prometheus has deltabloom_range_NAME_total
   const char* help;
 };
 
 constexpr Field kFields[] = {
-    {&Statistics::scans, &RangeCounters::scans, "scans",
-     "Scans with range filters."},
-    {&Statistics::empty_scans, &RangeCounters::empty_scans, "empty_scans",
-     "Scans that are known to have found no key."},
-    {&Statistics::tables, &RangeCounters::tables, "tables",
-     "Tables that scans asked for."},
-    {&Statistics::tables_rejected, &RangeCounters::tables_rejected,
-     "tables_rejected", "Tables that were skipped."},
-    {&Statistics::tables_passed_for_nothing,
-     &RangeCounters::tables_passed_for_nothing, "tables_passed_for_nothing",
-     "Tables that were let through in scans that found no key."},
-    {&Statistics::tables_without_place, &RangeCounters::tables_without_place,
-     "tables_without_place", "Tables whose scan shares no declared prefix."},
-    {&Statistics::tables_without_filter, &RangeCounters::tables_without_filter,
-     "tables_without_filter",
-     "Tables without a range filter that can be used."},
-    {&Statistics::refused, &RangeCounters::refused, "refused",
-     "Scans that RocksDB allowed only without a table filter."},
-    {&Statistics::filters_built, &RangeCounters::filters_built, "filters_built",
-     "Tables that were built with a range filter."},
-    {&Statistics::tables_built_without, &RangeCounters::tables_built_without,
-     "tables_built_without", "Tables that were built without a range filter."},
-    {&Statistics::bytes_built, &RangeCounters::bytes_built, "bytes_built",
-     "Bytes of the range filters that were built."},
+    {&Statistics::scans, "scans", "Scans with range filters"},
+    {&Statistics::empty_scans, "empty_scans",
+     "Scans that are known to have found no key"},
+    {&Statistics::tables, "tables", "Tables that scans asked for"},
+    {&Statistics::tables_rejected, "tables_rejected",
+     "Tables that were skipped"},
+    {&Statistics::tables_passed_for_nothing, "tables_passed_for_nothing",
+     "Tables that were let through in scans that found no key"},
+    {&Statistics::tables_without_place, "tables_without_place",
+     "Tables whose scan shares no declared prefix"},
+    {&Statistics::tables_without_filter, "tables_without_filter",
+     "Tables without a range filter that can be used"},
+    {&Statistics::refused, "refused",
+     "Scans that RocksDB allowed only without a table filter"},
+    {&Statistics::filters_built, "filters_built",
+     "Tables that were built with a range filter"},
+    {&Statistics::tables_built_without, "tables_built_without",
+     "Tables that were built without a range filter"},
+    {&Statistics::bytes_built, "bytes_built",
+     "Bytes of the range filters that were built"},
 };
-
-std::string ShareText(uint64_t part, uint64_t whole) {
-  if (whole == 0) return std::to_string(part);
-  return std::to_string(part) + " (" +
-         internal::NumberText(
-             100 * static_cast<double>(part) / static_cast<double>(whole), 1) +
-         " %)";
-}
 
 }  // namespace
 
+void internal::RangesState::Count(RocksDBRangeStatistics* counts) {
+  static_assert(std::size(kFields) == std::tuple_size_v<decltype(counters)>);
+  for (size_t i = 0; i < counters.size(); ++i) {
+    uint64_t& count = counts->*kFields[i].member;
+    if (count != 0) counters[i].fetch_add(count, std::memory_order_relaxed);
+    count = 0;
+  }
+}
+
 Statistics internal::RangesState::Statistics() const {
   RocksDBRangeStatistics statistics;
-  for (const Field& field : kFields) {
-    statistics.*field.member =
-        (counters.*field.counter).load(std::memory_order_relaxed);
+  for (size_t i = 0; i < counters.size(); ++i) {
+    statistics.*kFields[i].member = counters[i].load(std::memory_order_relaxed);
   }
   statistics.suggestion = suggestion.Text(options.places);
   return statistics;
 }
 
 std::string RocksDBRangeStatistics::ToJson() const {
-  JsonWriter json;
+  internal::JsonWriter json;
   json.BeginObject().Key("version").String(internal::kVersion);
   for (const Field& field : kFields) {
     json.Key(field.name).Number(this->*field.member);
@@ -91,7 +85,7 @@ std::string RocksDBRangeStatistics::ToPrometheus(
   for (const Field& field : kFields) {
     const std::string name =
         std::string("deltabloom_range_") + field.name + "_total";
-    text += "# HELP " + name + " " + field.help + "\n# TYPE " + name +
+    text += "# HELP " + name + " " + field.help + ".\n# TYPE " + name +
             " counter\n" + name + label + std::to_string(this->*field.member) +
             "\n";
   }
@@ -99,20 +93,10 @@ std::string RocksDBRangeStatistics::ToPrometheus(
 }
 
 std::string RocksDBRangeStatistics::ToText() const {
-  std::string text =
-      "Scans: " + std::to_string(scans) + ", without a key " +
-      ShareText(empty_scans, scans) +
-      "\nTables asked: " + std::to_string(tables) + ", skipped " +
-      ShareText(tables_rejected, tables) + ", let through for nothing " +
-      ShareText(tables_passed_for_nothing, tables) + ", not asked " +
-      ShareText(tables_without_place, tables) + ", without a filter " +
-      ShareText(tables_without_filter, tables) +
-      "\nTables built: " + std::to_string(filters_built) + " with a filter, " +
-      std::to_string(bytes_built) + " bytes, " +
-      std::to_string(tables_built_without) + " without\n";
-  if (refused > 0) {
-    text += "RocksDB allowed no table filter in " + std::to_string(refused) +
-            " scans\n";
+  std::string text;
+  for (const Field& field : kFields) {
+    text += std::string(field.help) + ": " +
+            std::to_string(this->*field.member) + "\n";
   }
   if (!suggestion.empty()) text += "To declare: " + suggestion + "\n";
   return text;

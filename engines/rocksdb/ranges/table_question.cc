@@ -11,7 +11,6 @@
 #include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/scan_range.h"
 #include "engines/rocksdb/ranges/state.h"
-#include "rocksdb/slice.h"
 #include "util/range/asked_filters.h"
 #include "util/range/filter.h"
 #include "util/range/key_range.h"
@@ -22,18 +21,23 @@ using range::Answer;
 
 TableQuestion::TableQuestion(const RangesState& state, const ScanRange& range,
                              const rocksdb::Comparator& comparator)
-    : state_(state), comparator_(comparator), asked_(FindPrefixFunction) {
-  const std::optional<range::Order> order = state_.FilterOrderOf(comparator_);
-  if (!order) return;
+    : options_(state.options),
+      comparator_(comparator),
+      asked_(FindPrefixFunction, &options_.places.places, options_.prefixes) {
+  const std::optional<range::Order> order =
+      options_.FilterOrderOf(comparator.Name());
+  if (!order) {
+    usable_ = false;
+    return;
+  }
   if (range.prefix()) {
     keys_ = range::RangeOfPrefix(*order, range.prefix()->ToStringView());
-    usable_ = true;
     return;
   }
   std::string_view lower = range.lower()->ToStringView();
   std::optional<std::string_view> upper;
   if (range.upper() != nullptr) upper = range.upper()->ToStringView();
-  const RegisteredTransform* const transform = state_.options.transform;
+  const RegisteredTransform* const transform = options_.transform;
   // If the bounds cannot be mapped, every table may match.
   usable_ = transform == nullptr || WithoutThrowing([&] {
               KeyScratch scratch;
@@ -47,19 +51,19 @@ TableQuestion::TableQuestion(const RangesState& state, const ScanRange& range,
 }
 
 Answer TableQuestion::Ask(const rocksdb::TableProperties& table,
-                          bool* reaches_front) {
+                          bool backward) {
+  static const auto& name = *new std::string(kRangePropertyName);
   if (!usable_) return Answer::kUnknown;
-  const auto found = table.user_collected_properties.find(state_.property_name);
+  const auto found = table.user_collected_properties.find(name);
   RangeProperty property;
   if (found == table.user_collected_properties.end() ||
       !ParseRangeProperty(found->second, &property)) {
     return Answer::kUnknown;
   }
-  const RegisteredTransform* const transform = state_.options.transform;
-  const std::string_view transform_name =
-      transform == nullptr ? std::string_view() : transform->text;
+  std::string_view transform;
+  if (options_.transform != nullptr) transform = options_.transform->text;
   const std::string_view comparator = comparator_.Name();
-  if (property.transform != transform_name ||
+  if (property.transform != transform ||
       property.timestamp_size != comparator_.timestamp_size() ||
       property.comparator != comparator ||
       table.comparator_name != comparator ||
@@ -69,8 +73,9 @@ Answer TableQuestion::Ask(const rocksdb::TableProperties& table,
   }
   const range::Filter filter(property.filter);
   const Answer answer = asked_.Ask(filter, keys_);
-  if (answer == Answer::kNo) *reaches_front = filter.HasKeyFromFront(keys_);
-  return answer;
+  return answer == Answer::kNo && backward && !filter.HasKeyFromFront(keys_)
+             ? Answer::kMayMatch
+             : answer;
 }
 
 }  // namespace deltabloom::internal

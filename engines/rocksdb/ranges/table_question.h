@@ -20,9 +20,10 @@ class TableQuestion {
   TableQuestion(const TableQuestion&) = delete;
   TableQuestion& operator=(const TableQuestion&) = delete;
 
-  // If the answer is no, *reaches_front says whether some key of the table is
-  // known to lie in the range or behind it. Throws std::bad_alloc.
-  range::Answer Ask(const rocksdb::TableProperties& table, bool* reaches_front);
+  // Returns whether the table may be skipped, and if not why. Moving backward,
+  // one whose keys all lie before the range is not skipped. Throws
+  // std::bad_alloc.
+  range::Answer Ask(const rocksdb::TableProperties& table, bool backward);
 
   // Notes an empty scan for which tables were let through.
   void NoteUseless(range::Suggestion* suggestion) const {
@@ -30,9 +31,9 @@ class TableQuestion {
   }
 
  private:
-  const RangesState& state_;
+  const ParsedRangeOptions& options_;
   const rocksdb::Comparator& comparator_;
-  bool usable_ = false;                      // the order of keys is known
+  bool usable_ = true;                       // the keys of the scan are known
   std::string mapped_lower_, mapped_upper_;  // by the key transform
   range::KeyRange keys_;
   range::AskedFilters asked_;
