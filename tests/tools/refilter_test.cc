@@ -831,7 +831,7 @@ TEST_F(Refilter, DatabasesOfALaterRocksDB) {
       Write(entry.path(), text.replace(at, text.find('\n', at) - at, version));
     }
   };
-  for (const char* version : {"11.10.0", "12.0.1", "100.1"}) {
+  for (const char* version : {"11.13.0", "12.0.1", "100.1"}) {
     set_version(version);
     for (const char* flag : {"", "--dry-run "}) {
       const test::Result refused = Run(flag + std::string(kFit) + path_);
@@ -845,7 +845,7 @@ TEST_F(Refilter, DatabasesOfALaterRocksDB) {
   EXPECT_TRUE(Tables() == before);
   EXPECT_EQ(Summary(kFit + std::string("--dry-run --untested")).at("planned"),
             3);
-  for (const char* version : {"7.0.3", "11.9.9", "6.29.5"}) {
+  for (const char* version : {"7.0.3", "11.12.9", "6.29.5"}) {
     set_version(version);
     EXPECT_EQ(Summary(kFit + std::string("--dry-run")).at("planned"), 3);
   }
