@@ -43,8 +43,38 @@ run_java() {
   mvn --batch-mode --quiet --file bindings/java/pom.xml test -Drocksdb.version="$1" -Drocksdb.classifier="${4:-}"
 }
 
+# The package in folder $1 of bindings/rust as cargo packs it, with the RocksDB that cargo
+# compiled in that folder; then with that library and headers of another version.
+run_crate() {
+  local folder=bindings/rust/$1 name target library headers minor answer
+  name=$(sed -n 's/^name = "\(.*\)"/\1/p;T;q' "$folder/Cargo.toml")
+  target=${CARGO_TARGET_DIR:-$top/$folder/target}
+  echo "== $name as a package"
+  tar -xzf build/crates/"$name"-[0-9]*.crate -C build/crates
+  cd build/crates/"$name"-[0-9]*/
+  CARGO_TARGET_DIR=$target cargo run --quiet --example database "$(mktemp -d)" | tee /dev/stderr |
+    grep -q '^100000 of 100000 keys found$'
+  library=${ROCKSDB_LIB_DIR:-$(dirname "$(find "$target" -path "*/$2-*/librocksdb.a" -printf '%T@ %p\n' |
+    sort -n | sed -n '$s/^[^ ]* //p')")}
+  headers=$(mktemp -d)
+  cp -rL "${ROCKSDB_INCLUDE_DIR:-$(cargo metadata --format-version 1 |
+    grep -o "[^\"]*/$2-[0-9][^\"/]*/Cargo.toml" | xargs dirname)/rocksdb/include}/." "$headers"
+  minor=$(sed -n 's/^#define ROCKSDB_MINOR //p' "$headers/rocksdb/version.h")
+  sed -i "s/^#define ROCKSDB_MINOR .*/#define ROCKSDB_MINOR $((minor - 1))/" "$headers/rocksdb/version.h"
+  answer=$(ROCKSDB_LIB_DIR=$library ROCKSDB_STATIC=1 ROCKSDB_INCLUDE_DIR=$headers CARGO_TARGET_DIR=$target/other \
+    cargo run --quiet --example database "$(mktemp -d)" 2>&1 || true)
+  grep -E "built for RocksDB 11\.$((minor - 1))\.[0-9]+, but the RocksDB loaded is 11\.$minor\." <<<"$answer"
+  rm -r "$headers"
+  cd "$top"
+}
+
 for language in "${languages[@]}"; do
   run_page "$language"
+  if [ "$language" = rust ]; then
+    script/package crate
+    run_crate . librocksdb-sys
+    run_crate fork rust-librocksdb-sys
+  fi
   if [ "$language" = java ]; then
     run_java 10.4.2 librocksdb-sys@0.17.3 0 linux64
     run_java 11.1.2 rust-librocksdb-sys@0.47.0 1
