@@ -404,9 +404,10 @@ std::vector<ReplacedCase> FormatsAndCompressions() {
   cases.push_back({"separate values and hash index",
                    {Partitioned, SeparateValues, HashIndexOfDataBlocks}});
 #endif
-  const uint32_t last_format = ROCKSDB_MAJOR > 10  ? 7
-                               : ROCKSDB_MAJOR > 8 ? 6
-                                                   : 5;
+  const uint32_t last_format = ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 1112 ? 8
+                               : ROCKSDB_MAJOR > 10                        ? 7
+                               : ROCKSDB_MAJOR > 8                         ? 6
+                                                                           : 5;
   for (uint32_t version = 2; version <= last_format; ++version) {
     cases.push_back({"partitioned", {Partitioned, Format(version)}});
     if (version > 5) cases.push_back({"full", {Format(version)}});
