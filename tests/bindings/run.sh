@@ -4,9 +4,9 @@
 #
 #   script/test --long bindings [LANGUAGE...]      java rust go node python; default: all
 #
-# It takes some minutes for each module that is built, and half an hour of processor time
-# for Rust, which compiles RocksDB itself. It needs a network. cargo fetches
-# RocksDB's headers.
+# It takes some minutes for each module that is built, and up to an hour of processor time
+# for Rust, which compiles two RocksDBs: CARGO_TARGET_DIR keeps them. It needs a network.
+# cargo fetches RocksDB's headers.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . script/common.sh
 script=script/test
@@ -54,14 +54,13 @@ run_crate() {
   cd build/crates/"$name"-[0-9]*/
   CARGO_TARGET_DIR=$target cargo run --quiet --example database "$(mktemp -d)" | tee /dev/stderr |
     grep -q '^100000 of 100000 keys found$'
-  library=${ROCKSDB_LIB_DIR:-$(dirname "$(find "$target" -path "*/$2-*/librocksdb.a" -printf '%T@ %p\n' |
-    sort -n | sed -n '$s/^[^ ]* //p')")}
+  library=$(find "$target" -path "*/$2-*/librocksdb.a" -printf '%T@ %p\n' | sort -n | sed -n '$s/^[^ ]* //p')
   headers=$(mktemp -d)
-  cp -rL "${ROCKSDB_INCLUDE_DIR:-$(cargo metadata --format-version 1 |
-    grep -o "[^\"]*/$2-[0-9][^\"/]*/Cargo.toml" | xargs dirname)/rocksdb/include}/." "$headers"
+  cp -r "$(cargo metadata --format-version 1 | grep -o "[^\"]*/$2-[0-9][^\"/]*/Cargo.toml" |
+    xargs dirname)/rocksdb/include/." "$headers"
   minor=$(sed -n 's/^#define ROCKSDB_MINOR //p' "$headers/rocksdb/version.h")
   sed -i "s/^#define ROCKSDB_MINOR .*/#define ROCKSDB_MINOR $((minor - 1))/" "$headers/rocksdb/version.h"
-  answer=$(ROCKSDB_LIB_DIR=$library ROCKSDB_STATIC=1 ROCKSDB_INCLUDE_DIR=$headers CARGO_TARGET_DIR=$target/other \
+  answer=$(ROCKSDB_LIB_DIR=$(dirname "$library") ROCKSDB_STATIC=1 ROCKSDB_INCLUDE_DIR=$headers CARGO_TARGET_DIR=$target/other \
     cargo run --quiet --example database "$(mktemp -d)" 2>&1 || true)
   grep -E "built for RocksDB 11\.$((minor - 1))\.[0-9]+, but the RocksDB loaded is 11\.$minor\." <<<"$answer"
   rm -r "$headers"
