@@ -1,5 +1,5 @@
-//! Compiles Deltabloom for the RocksDB that librocksdb-sys builds. The sources that include
-//! RocksDB are one unit: most of the time of a small one would go to its headers.
+//! Compiles Deltabloom for the RocksDB that the crate librocksdb-sys or rust-librocksdb-sys
+//! links. Units are few and large: most of the time of a small one would go to its headers.
 
 use std::env;
 use std::fs;
@@ -19,16 +19,18 @@ fn sources() -> PathBuf {
         .to_path_buf()
 }
 
-/// The headers that librocksdb-sys was built with.
+/// The headers of the RocksDB that is linked: those that the fork's build script says it used;
+/// for librocksdb-sys, which says less, what its own rule gives.
 fn rocksdb_headers() -> PathBuf {
     println!("cargo:rerun-if-env-changed=ROCKSDB_INCLUDE_DIR");
-    let folder = env::var("ROCKSDB_INCLUDE_DIR")
+    let folder = env::var("DEP_ROCKSDB_INCLUDE")
+        .or_else(|_| env::var("ROCKSDB_INCLUDE_DIR"))
         .map(PathBuf::from)
         .or_else(|_| {
             env::var("DEP_ROCKSDB_CARGO_MANIFEST_DIR")
                 .map(|manifest| Path::new(&manifest).join("rocksdb/include"))
         })
-        .expect("librocksdb-sys does not say where RocksDB's headers are: set ROCKSDB_INCLUDE_DIR");
+        .expect("the crate of RocksDB does not say where its headers are: set ROCKSDB_INCLUDE_DIR");
     assert!(
         folder.join("rocksdb/version.h").exists(),
         "no rocksdb/version.h in {}: set ROCKSDB_INCLUDE_DIR to the headers of the RocksDB that is linked",
@@ -61,6 +63,18 @@ fn sources_below(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Writes a source that includes these.
+fn unit_of(top: &Path, files: &[PathBuf], name: &str) -> PathBuf {
+    let unit = PathBuf::from(env::var("OUT_DIR").unwrap()).join(name);
+    let includes: String = files
+        .iter()
+        .map(|file| file.strip_prefix(top).unwrap())
+        .map(|file| format!("#include \"{}\"\n", file.display()))
+        .collect();
+    fs::write(&unit, includes).unwrap();
+    unit
+}
+
 fn main() {
     let top = sources();
     let headers = rocksdb_headers();
@@ -69,7 +83,6 @@ fn main() {
         version_number(&version, "MAJOR"),
         version_number(&version, "MINOR"),
     );
-    let out = PathBuf::from(env::var("OUT_DIR").unwrap());
 
     let mut build = cc::Build::new();
     build
@@ -90,27 +103,25 @@ fn main() {
         build.opt_level(1);
     }
 
-    // The core does not include RocksDB; its files are small.
+    // Files of the layouts, each for one CPU, use the same names; the rest is two units.
     let mut core = Vec::new();
     for folder in ["util", "table"] {
         println!("cargo:rerun-if-changed={}", top.join(folder).display());
         sources_below(&top.join(folder), &mut core);
     }
-    build.files(core);
-    let mut unit = String::new();
+    let (layouts, core) = core
+        .into_iter()
+        .partition(|file| file.starts_with(top.join("util/layouts")));
+    build.files::<Vec<PathBuf>>(layouts);
+    build.file(unit_of(&top, &core, "core.cc"));
+
+    let rocksdb = top.join("engines/rocksdb");
+    println!("cargo:rerun-if-changed={}", rocksdb.display());
+    let mut engine = vec![rocksdb.join("c/ranges_c.cc")];
     for folder in ["api", "base", "policy", "ranges", "statistics", "plugin"] {
-        let folder = top.join("engines/rocksdb").join(folder);
-        println!("cargo:rerun-if-changed={}", folder.display());
-        let mut files = Vec::new();
-        sources_below(&folder, &mut files);
-        for file in files {
-            let relative = file.strip_prefix(&top).unwrap().to_str().unwrap();
-            unit += &format!("#include \"{relative}\"\n");
-        }
+        sources_below(&rocksdb.join(folder), &mut engine);
     }
-    let engine = out.join("engine.cc");
-    fs::write(&engine, unit).unwrap();
-    build.file(engine);
+    build.file(unit_of(&top, &engine, "engine.cc"));
     println!("cargo:rerun-if-changed={}", top.join("include").display());
     build.compile("deltabloom_rocksdb");
 }

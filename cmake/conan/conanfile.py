@@ -30,7 +30,7 @@ class Deltabloom(ConanFile):
     def requirements(self):
         if self.options.with_rocksdb:
             # The policy compiles with these versions (docs/compatibility.md).
-            self.requires("rocksdb/[>=7.0.3 <11.10]", transitive_headers=True)
+            self.requires("rocksdb/[>=7.0.3 <11.13]", transitive_headers=True)
         if self.options.with_leveldb:
             self.requires("leveldb/[>=1.23]", transitive_headers=True)
         if self.options.with_redis:

@@ -1,5 +1,5 @@
 // Deltabloom's filters in RocksDB: a FilterPolicy for unmodified RocksDB, 7.0.3
-// to 11.9. A database may switch to it and back: docs/compatibility.md.
+// to 11.12. A database may switch to it and back: docs/compatibility.md.
 //
 //   rocksdb::BlockBasedTableOptions table_options;
 //   table_options.filter_policy = deltabloom::NewRocksDBFilterPolicyOrThrow();

@@ -1,4 +1,4 @@
-// Range filters in RocksDB, 7.0.3 to 11.9, by its public interfaces: each table
+// Range filters in RocksDB, 7.0.3 to 11.12, by its public interfaces: each table
 // stores the prefixes of its keys that are declared as a table property, and a
 // scan whose keys share such a prefix skips the tables that do not hold it.
 //

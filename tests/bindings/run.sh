@@ -4,9 +4,9 @@
 #
 #   script/test --long bindings [LANGUAGE...]      java rust go node python; default: all
 #
-# It takes some minutes for each module that is built, and half an hour of processor time
-# for Rust, which compiles RocksDB itself. It needs a network. cargo fetches
-# RocksDB's headers.
+# It takes some minutes for each module that is built, and up to an hour of processor time
+# for Rust, which compiles two RocksDBs: CARGO_TARGET_DIR keeps them. It needs a network.
+# cargo fetches RocksDB's headers.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . script/common.sh
 script=script/test
@@ -40,8 +40,37 @@ run_java() {
   mvn --batch-mode --quiet --file bindings/java/pom.xml test -Drocksdb.version="$1" -Drocksdb.classifier="${4:-}"
 }
 
+# The package in folder $1 of bindings/rust as cargo packs it, with the RocksDB that cargo
+# compiled in that folder; then with that library and headers of another version.
+run_crate() {
+  local folder=bindings/rust/$1 name target library headers minor answer
+  name=$(sed -n 's/^name = "\(.*\)"/\1/p;T;q' "$folder/Cargo.toml")
+  target=${CARGO_TARGET_DIR:-$top/$folder/target}
+  echo "== $name as a package"
+  tar -xzf build/crates/"$name"-[0-9]*.crate -C build/crates
+  cd build/crates/"$name"-[0-9]*/
+  CARGO_TARGET_DIR=$target cargo run --quiet --example database "$(mktemp -d)" | tee /dev/stderr |
+    grep -q '^100000 of 100000 keys found$'
+  library=$(find "$target" -path "*/$2-*/librocksdb.a" -printf '%T@ %p\n' | sort -n | sed -n '$s/^[^ ]* //p')
+  headers=$(mktemp -d)
+  cp -r "$(cargo metadata --format-version 1 | grep -o "[^\"]*/$2-[0-9][^\"/]*/Cargo.toml" |
+    xargs dirname)/rocksdb/include/." "$headers"
+  minor=$(sed -n 's/^#define ROCKSDB_MINOR //p' "$headers/rocksdb/version.h")
+  sed -i "s/^#define ROCKSDB_MINOR .*/#define ROCKSDB_MINOR $((minor - 1))/" "$headers/rocksdb/version.h"
+  answer=$(ROCKSDB_LIB_DIR=$(dirname "$library") ROCKSDB_STATIC=1 ROCKSDB_INCLUDE_DIR=$headers CARGO_TARGET_DIR=$target/other \
+    cargo run --quiet --example database "$(mktemp -d)" 2>&1 || true)
+  grep -E "built for RocksDB 11\.$((minor - 1))\.[0-9]+, but the RocksDB loaded is 11\.$minor\." <<<"$answer"
+  rm -r "$headers"
+  cd "$top"
+}
+
 for language in "${languages[@]}"; do
   bash tests/bindings/page.sh "$language" "${counts[$language]:-0}"
+  if [ "$language" = rust ]; then
+    script/package crate
+    run_crate . librocksdb-sys
+    run_crate fork rust-librocksdb-sys
+  fi
   if [ "$language" = java ]; then
     run_java 10.4.2 librocksdb-sys@0.17.3 0 linux64
     run_java 11.1.2 rust-librocksdb-sys@0.47.0 1

@@ -215,11 +215,11 @@ class InTree(InAFolder):
             str(SOURCE / "engines/rocksdb/base/rocksdb_version.h"),
         ]
         for version, macro, is_taken in (
-            ("11 9 3", None, True),
-            ("11 10 0", None, False),
+            ("11 12 3", None, True),
+            ("11 13 0", None, False),
             ("12 0 0", None, False),
-            ("11 10 0", "DELTABLOOM_ROCKSDB_UNTESTED", True),
-            ("11 10 0", "DELTABLOOM_IN_ROCKSDB", True),
+            ("11 13 0", "DELTABLOOM_ROCKSDB_UNTESTED", True),
+            ("11 13 0", "DELTABLOOM_IN_ROCKSDB", True),
             ("7 0 2", "DELTABLOOM_ROCKSDB_UNTESTED", False),
         ):
             with self.subTest(version=version, macro=macro):

@@ -414,8 +414,8 @@ TEST(CraftedTables, Footers) {
   ExpectError(with(8, Fixed(0x8242229663bf9564, 8)), "RocksDB's plain table");
   ExpectError(with(8, Fixed(0x4f3418eb7a8f13b8, 8)), "RocksDB's plain table");
   ExpectError(with(8, Fixed(0x926789d0c5f17873, 8)), "RocksDB's cuckoo table");
-  ExpectError(with(12, Fixed(0, 4)), "format_version 1 to 7, found 0");
-  ExpectError(with(12, Fixed(8, 4)), "format_version 1 to 7, found 8");
+  ExpectError(with(12, Fixed(0, 4)), "format_version 1 to 8, found 0");
+  ExpectError(with(12, Fixed(9, 4)), "format_version 1 to 8, found 9");
   ExpectError(with(12, Fixed(6, 4)), "expected the bytes 3e 00 7a 00");
   ExpectError(with(12, Fixed(UINT32_MAX, 4)), "found 4294967295");
   ExpectError(with(53, Fixed(5, 1)), "checksum type of 0 to 4, found 5");
@@ -502,6 +502,71 @@ TEST_F(PartitionIndex, BadDifferences) {
       {first + "z", "entry at byte 6: expected the sizes of a key"},
   };
   for (const auto& [entries, error] : cases) ExpectError(Table(entries), error);
+}
+
+// From format_version 8 on keys may have a common prefix at the begin of the
+// block, differences are stored as one more, and zero stands before a handle.
+TEST(CraftedTables, PartitionIndexOfVersion8) {
+  for (const uint32_t version : {7, 8}) {
+    Crafted table(version);
+    std::vector<BlockHandle> blocks;
+    for (const size_t size : {10, 7, 10, 7, 20, 10}) {
+      // The third does not follow the second.
+      if (blocks.size() == 2) table.Add("other");
+      blocks.push_back(table.Add(std::string(size, 'f')));
+    }
+    const BlockHandle properties = table.Add(
+        Block(Entry("rocksdb.index.value.is.delta.encoded", Varint(1))));
+    const auto entry = [](bool shares, const char* key,
+                          const std::string& value) {
+      return Varint(shares ? 3 : 0) + Varint(1) + key + value;
+    };
+    const std::string first = "key" + entry(false, "a", Handle(blocks[0])) +
+                              entry(true, "b", Varint(5 + 1)) +  // 3 less
+                              entry(true, "c", Varint(0) + Handle(blocks[2])) +
+                              entry(true, "d", Varint(5 + 1)) +
+                              entry(true, "e", Varint(26 + 1));
+    const std::string entries = first + entry(false, "f", Handle(blocks[5]));
+    const auto with = [&](uint64_t first_restart) {
+      Crafted whole = table;
+      const BlockHandle index = whole.Add(entries + Fixed(first_restart, 4) +
+                                          Fixed(first.size(), 4) + Fixed(2, 4));
+      return whole.FinishWith(Entry(kPartitioned, Handle(index)) +
+                              Entry("rocksdb.properties", Handle(properties)));
+    };
+    if (version == 7) {
+      ExpectError(with(3), "expected restart point 0 from 0 to 0, found 3");
+      continue;
+    }
+    ExpectError(with(1), "partition index: entry at byte ");
+    ExpectError(with(200), "expected restart point 0 from 0 to ");
+    std::string bytes = with(3);
+    const Walked walked(bytes);
+    const std::vector<std::string> filters = {"A", "B", "C", "D", "E", "F"};
+    std::vector<SstPatch> patches;
+    std::string kept;
+    ASSERT_EQ(
+        ReplaceFilters(walked.source, walked.file, walked.file.filters.at(0),
+                       filters, &patches, &kept),
+        "");
+    EXPECT_EQ(kept, "");
+    for (const SstPatch& patch : patches) {
+      bytes.replace(patch.offset, patch.bytes.size(), patch.bytes);
+    }
+    const Walked replaced(bytes);
+    const auto before = walked.Parts(walked.file.filters.at(0));
+    const auto after = replaced.Parts(replaced.file.filters.at(0));
+    ASSERT_EQ(before.size(), 6u);
+    ASSERT_EQ(after.size(), 6u);
+    for (size_t i = 0; i < 6; ++i) {
+      const std::string key = std::string("key") + static_cast<char>('a' + i);
+      EXPECT_EQ(before[i].last_key, key);
+      EXPECT_EQ(before[i].handle.offset, blocks[i].offset);
+      EXPECT_EQ(before[i].handle.size, blocks[i].size);
+      EXPECT_EQ(after[i].last_key, key);
+      EXPECT_EQ(replaced.Read(after[i].handle), filters[i]);
+    }
+  }
 }
 
 // A handle of a plain partition index must fill its value.
@@ -630,6 +695,32 @@ TEST(ExtendedFooter, BadContent) {
               "found a feature of a later version");
   ExpectError(footer(metaindex.size, std::string(23, '\0') + "r"),
               "found a feature of a later version");
+}
+
+// From format_version 8 on the upper half of the metaindex's size counts bytes
+// between its trailer and the footer.
+TEST(ExtendedFooter, BytesAfterTheMetaindex) {
+  for (const uint32_t version : {7, 8}) {
+    Crafted table(version);
+    const BlockHandle index = table.Add(Block(""));
+    const BlockHandle metaindex =
+        table.Add(Block(Entry("rocksdb.index", Handle(index))));
+    table.Add("123");  // 8 bytes with its trailer
+    const auto with = [&](uint64_t gap) {
+      return table.Finish({0, metaindex.size | gap << 16}, {});
+    };
+    if (version == 7) {
+      ExpectError(with(8), "expected a metaindex of at most");
+      continue;
+    }
+    SstFile file;
+    EXPECT_EQ(Walk(with(8), &file), "");
+    EXPECT_EQ(file.metaindex.offset, metaindex.offset);
+    EXPECT_EQ(file.metaindex.size, metaindex.size);
+    EXPECT_EQ(file.index.offset, index.offset);
+    ExpectError(with(7), "whose checksum (XXH3) holds");
+    ExpectError(with(0xffff), "expected a metaindex of at most");
+  }
 }
 
 // The footer of an older table gives the index, whatever the metaindex says.

@@ -30,9 +30,10 @@ inline std::string TableValue(uint64_t i) {
 // The version of RocksDB, and the format versions that it writes.
 inline constexpr int kRocksDB = ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR;
 inline constexpr int kFirstFormatVersion = kRocksDB >= 1001 ? 2 : 0;
-inline constexpr int kLastFormatVersion = kRocksDB >= 1004  ? 7
-                                          : kRocksDB >= 806 ? 6
-                                                            : 5;
+inline constexpr int kLastFormatVersion = kRocksDB >= 1112   ? 8
+                                          : kRocksDB >= 1004 ? 7
+                                          : kRocksDB >= 806  ? 6
+                                                             : 5;
 
 struct RocksTable {
   int format_version = 5;

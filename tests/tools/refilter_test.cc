@@ -404,9 +404,10 @@ std::vector<ReplacedCase> FormatsAndCompressions() {
   cases.push_back({"separate values and hash index",
                    {Partitioned, SeparateValues, HashIndexOfDataBlocks}});
 #endif
-  const uint32_t last_format = ROCKSDB_MAJOR > 10  ? 7
-                               : ROCKSDB_MAJOR > 8 ? 6
-                                                   : 5;
+  const uint32_t last_format = ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 1112 ? 8
+                               : ROCKSDB_MAJOR > 10                        ? 7
+                               : ROCKSDB_MAJOR > 8                         ? 6
+                                                                           : 5;
   for (uint32_t version = 2; version <= last_format; ++version) {
     cases.push_back({"partitioned", {Partitioned, Format(version)}});
     if (version > 5) cases.push_back({"full", {Format(version)}});
@@ -831,7 +832,7 @@ TEST_F(Refilter, DatabasesOfALaterRocksDB) {
       Write(entry.path(), text.replace(at, text.find('\n', at) - at, version));
     }
   };
-  for (const char* version : {"11.10.0", "12.0.1", "100.1"}) {
+  for (const char* version : {"11.13.0", "12.0.1", "100.1"}) {
     set_version(version);
     for (const char* flag : {"", "--dry-run "}) {
       const test::Result refused = Run(flag + std::string(kFit) + path_);
@@ -845,7 +846,7 @@ TEST_F(Refilter, DatabasesOfALaterRocksDB) {
   EXPECT_TRUE(Tables() == before);
   EXPECT_EQ(Summary(kFit + std::string("--dry-run --untested")).at("planned"),
             3);
-  for (const char* version : {"7.0.3", "11.9.9", "6.29.5"}) {
+  for (const char* version : {"7.0.3", "11.12.9", "6.29.5"}) {
     set_version(version);
     EXPECT_EQ(Summary(kFit + std::string("--dry-run")).at("planned"), 3);
   }

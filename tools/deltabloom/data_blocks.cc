@@ -110,13 +110,17 @@ constexpr bool (*kDecompress[])(std::string_view from,
 // A data block (table/block_based/data_block_footer.h there).
 struct DataBlock {
   std::string_view entries;
+  // With which all keys begin; the first bytes of `entries`. Those keys that
+  // share nothing with the one before are stored without it.
+  std::string_view key_prefix;
   // The second half of a block that has its values after all keys. In such a
   // block, entries that share no prefix with the one before say where their
   // value is.
   std::string_view restarts;
 };
 
-DataBlock ParseDataBlock(std::string_view block) {
+DataBlock ParseDataBlock(std::string_view block, uint32_t format_version) {
+  constexpr uint32_t kFirstPrefixedVersion = 8;
   constexpr uint32_t kHashIndex = uint32_t{1} << 31;
   constexpr uint32_t kUniformKeys = uint32_t{1} << 29;  // a hint for searches
   constexpr uint32_t kSeparateValues = uint32_t{1} << 28;
@@ -141,7 +145,10 @@ DataBlock ParseDataBlock(std::string_view block) {
     Check("expected restart points within the block, found " +
           std::to_string(packed) + ", or a feature of a later version");
   }
-  DataBlock parsed = {block.substr(0, size), {}};
+  DataBlock parsed = {block.substr(0, size), {}, {}};
+  if (format_version >= kFirstPrefixedVersion && restarts > 0) {
+    parsed.key_prefix = parsed.entries.substr(0, number(tail));
+  }
   if (separate) {
     parsed.restarts = block.substr(block.size() - tail, tail - restarts_end);
   }
@@ -269,9 +276,9 @@ void DataBlocks::ForEach(const BlockFn& fn) {
 }
 
 void DataBlocks::ForEachKey(const BlockHandle& handle, const KeyFn& fn) {
-  DataBlock block = ParseDataBlock(Read(handle));
-  const char* p = block.entries.data();
-  const char* const end = p + block.entries.size();
+  DataBlock block = ParseDataBlock(Read(handle), file_.format_version);
+  const char* p = block.entries.data() + block.key_prefix.size();
+  const char* const end = block.entries.data() + block.entries.size();
   const bool separate = !block.restarts.empty();
   std::string& key = key_;
   key.clear();
@@ -303,7 +310,9 @@ void DataBlocks::ForEachKey(const BlockHandle& handle, const KeyFn& fn) {
             "data block: expected an entry within the block, found other "
             "bytes");
     }
-    key.replace(sizes[0], std::string::npos, p, sizes[1]);
+    key.resize(sizes[0]);
+    if (sizes[0] == 0) key = block.key_prefix;
+    key.append(p, sizes[1]);
     p += uint64_t{sizes[1]} + sizes[2];
     fn(key);
   }

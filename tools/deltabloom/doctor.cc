@@ -259,7 +259,7 @@ class Doctor {
           database.path + ": was last opened by RocksDB " +
               database.options.rocksdb_version +
               ", which is later than those that this Deltabloom knows, up to "
-              "11.9",
+              "11.12",
           "what is said here may be wrong: take a Deltabloom for it");
     }
     for (const FamilyOptions& family : database.options.families) {

@@ -73,7 +73,7 @@ FilterContent FindContent(const SstFile& file, std::string* no_prefixes) {
 namespace {
 
 // The properties of block-based tables whose names begin with "rocksdb.", in
-// 7.0.3 to 11.9 (table/table_properties.cc, block_based_table_factory.cc,
+// 7.0.3 to 11.12 (table/table_properties.cc, block_based_table_factory.cc,
 // sst_file_writer_collectors.h, utilities/table_properties_collectors there),
 // without that.
 constexpr std::string_view kKnownProperties[] = {
@@ -110,6 +110,7 @@ constexpr std::string_view kKnownProperties[] = {
     "index.value.is.delta.encoded",
     "key.largest.seqno",
     "key.smallest.seqno",
+    "lsm.info.at.creation",
     "merge.operands",
     "merge.operator",
     "newest.key.time",
@@ -136,6 +137,7 @@ constexpr std::string_view kKnownProperties[] = {
     "timestamp_min",
     "top-level.index.size",
     "udi.is.primary.index",
+    "uncompressed.data.size",
     "user.defined.timestamps.persisted"};
 
 }  // namespace

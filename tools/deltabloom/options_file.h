@@ -44,7 +44,7 @@ struct FamilyOptions {
 
 // The last RocksDB whose rules for the keys and prefixes in filters are those
 // of filter_keys.h: its major and minor version.
-inline constexpr std::pair<unsigned, unsigned> kLastKnownRocksDB = {11, 9};
+inline constexpr std::pair<unsigned, unsigned> kLastKnownRocksDB = {11, 12};
 
 struct OptionsFile {
   std::string name;                     // in its directory; empty: none

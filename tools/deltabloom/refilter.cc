@@ -244,7 +244,7 @@ class RefilterRun {
     Check(options_.database + ": was last opened by RocksDB " +
           file.rocksdb_version +
           ", and which keys and prefixes a filter must hold is known up to "
-          "11.9 only: take a Deltabloom that knows this version. With "
+          "11.12 only: take a Deltabloom that knows this version. With "
           "--untested the filters are replaced nevertheless, and lookups lose "
           "the keys and prefixes that this RocksDB alone puts into filters");
   }
@@ -576,7 +576,7 @@ RunFn AddRefilterOptions(CLI::App* app) {
       });
   AddPathOption(app, &options->paths);
   app->add_flag("--untested", options->untested,
-                "Also where a RocksDB later than 11.9 may have written the "
+                "Also where a RocksDB later than 11.12 may have written the "
                 "tables: lookups lose what only that RocksDB puts into "
                 "filters. Run deltabloom verify of that version afterwards");
   app->add_flag("--dry-run", options->dry_run,
@@ -642,7 +642,7 @@ Hard links, such as those of checkpoints, keep the old file. To undo it, move
 the files that --keep-old kept back over tables of the same name, while the
 database is closed.
 
-Databases that were last opened by a RocksDB later than 11.9 are refused: it may
+Databases that were last opened by a RocksDB later than 11.12 are refused: it may
 have changed which keys and prefixes a filter must hold. An interrupt (SIGINT or
 SIGTERM) ends the run after it removed the copies it was writing.
 

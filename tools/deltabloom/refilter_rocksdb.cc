@@ -213,7 +213,7 @@ void PlanTable(const RefilterOptions& options, const SstSource& source,
   } else if (const std::string unknown = UnknownProperty(file);
              !unknown.empty() && !options.untested) {
     table->reason = "it has the property " + unknown +
-                    ", which no RocksDB up to 11.9 writes, so that its filter "
+                    ", which no RocksDB up to 11.12 writes, so that its filter "
                     "may hold other keys or prefixes (--untested)";
   } else {
     table->reason = options.problem;

@@ -110,9 +110,15 @@ class FileSource : public SstSource {
 
 // --- Entries and checksums -------------------------------------------------
 
-// The entries without the array of restart points after them, whose offsets
-// must ascend and lie within the entries.
-std::string_view EntriesOf(std::string_view block) {
+// From this format_version on the bytes before the first restart point of an
+// index or data block are the beginning of all its keys.
+constexpr uint32_t kFirstPrefixedVersion = 8;
+
+// Takes the entries out of the block, without the array of restart points after
+// them, whose offsets must ascend and lie within the entries. *key_prefix
+// receives the bytes before the first one; if it is null, there are none.
+std::string_view EntriesOf(std::string_view block,
+                           std::string_view* key_prefix) {
   Expect(block.size() >= 8, "at least 8 bytes, found ", block.size());
   // The bit that is cleared is a hint for searches, which RocksDB 11 may set in
   // indexes.
@@ -124,12 +130,53 @@ std::string_view EntriesOf(std::string_view block) {
   uint64_t last = 0;
   for (size_t i = 0; i < restarts; ++i) {
     const uint64_t restart = LoadFixed32(block.data() + end + 4 * i);
-    const uint64_t most = i == 0 ? 0 : end;
+    const uint64_t most = i == 0 && key_prefix == nullptr ? 0 : end;
     Expect(restart >= last && restart <= most, "restart point ", i, " from ",
            last, " to ", most, ", found ", restart);
+    if (i == 0 && key_prefix != nullptr) *key_prefix = block.substr(0, restart);
     last = restart;
   }
   return block.substr(0, end);
+}
+
+// ForEachEntry of sst.h; `may_have_prefix` says that the block may begin with
+// the beginning of all keys.
+std::string ForEntries(std::string_view block, bool sized_values,
+                       bool may_have_prefix, const EntryFn& fn) {
+  return DamageOf([&] {
+    std::string_view key_prefix;
+    const std::string_view entries =
+        EntriesOf(block, may_have_prefix ? &key_prefix : nullptr);
+    Cursor cursor(entries.substr(key_prefix.size()));
+    std::string key;
+    const auto take = [&] {
+      uint32_t shared = 0;
+      uint32_t unshared = 0;
+      uint32_t value_size = 0;
+      Expect(cursor.Varint32(&shared) && cursor.Varint32(&unshared) &&
+                 (!sized_values || cursor.Varint32(&value_size)),
+             "the sizes of a key, found no valid varint32");
+      Expect(shared <= key.size(), "at most ", key.size(),
+             " bytes shared with the key before, found ", shared);
+      std::string_view bytes;
+      Expect(cursor.Bytes(unshared, &bytes), "a key of ", unshared,
+             " more bytes, found ", cursor.Left());
+      key.resize(shared);
+      if (shared == 0) key = key_prefix;
+      key.append(bytes);
+      if (!sized_values) return Check(fn(key, shared != 0, &cursor));
+      Expect(cursor.Bytes(value_size, &bytes), "a value of ", value_size,
+             " bytes, found ", cursor.Left());
+      Cursor value(bytes);
+      Check(fn(key, shared != 0, &value));
+    };
+    while (cursor.Left() > 0) {
+      const size_t start = entries.size() - cursor.Left();
+      const std::string wrong = DamageOf(take);
+      if (!wrong.empty())
+        throw Damage{Concat("entry at byte ", start, ": ", wrong)};
+    }
+  });
 }
 
 #if defined(__x86_64__)
@@ -255,12 +302,15 @@ bool Find(std::string_view block, std::string_view name,
 
 constexpr uint64_t kLevelDBMagic = 0xdb4775248b80fb57;
 constexpr uint64_t kBlockBasedMagic = 0x88e241b785f4cff7;
-constexpr uint32_t kLastFormatVersion = 7;
+constexpr uint32_t kLastFormatVersion = 8;
 
 // Two handles, filled up with zeros to their greatest length; or, from
 // kFirstExtendedVersion on, the fields of DecodeExtended.
 constexpr size_t kHandlesSize = 40;
 constexpr uint32_t kFirstExtendedVersion = 6;
+// From this format_version on bytes may lie between the metaindex and the
+// footer.
+constexpr uint32_t kFirstGapVersion = 8;
 constexpr uint32_t kExtendedMagic = 0x007a003e;
 constexpr size_t kMagicSize = 8;
 constexpr size_t kVersionSize = 4;
@@ -326,7 +376,7 @@ void DecodeHandles(std::string_view handles, SstFile* file) {
 }
 
 // The footer from kFirstExtendedVersion on, which checks itself and finds the
-// metaindex directly before it. It does not give the index.
+// metaindex before it. It does not give the index.
 void DecodeExtended(std::string footer, SstFile* file) {
   const auto number = [&footer](size_t at) {
     return LoadFixed32(footer.data() + at);
@@ -346,10 +396,13 @@ void DecodeExtended(std::string footer, SstFile* file) {
   Expect(LoadFixed64(footer.data() + 33) == 0,
          "zeros in the last 8 reserved bytes, found a feature of a later "
          "version");
-  const uint64_t size = number(13) + kBlockTrailerSize;
-  Expect(size <= file->footer_offset, "a metaindex of at most ",
-         file->footer_offset, " bytes with its trailer, found ", size);
-  file->metaindex = {file->footer_offset - size, size - kBlockTrailerSize};
+  const bool has_gap = file->format_version >= kFirstGapVersion;
+  const uint64_t size = has_gap ? number(13) & 0xffff : number(13);
+  const uint64_t gap = has_gap ? number(13) >> 16 : 0;
+  const uint64_t distance = size + kBlockTrailerSize + gap;
+  Expect(distance <= file->footer_offset, "a metaindex of at most ",
+         file->footer_offset, " bytes with its trailer, found ", distance);
+  file->metaindex = {file->footer_offset - distance, size};
 }
 
 // Fills in everything of *file that the footer gives; its handles are checked.
@@ -383,26 +436,35 @@ struct StoredHandle {
   BlockHandle handle;
   size_t at = 0;  // in the block
   size_t size = 0;
-  bool is_delta = false;  // only the difference of sizes
+  bool is_delta = false;    // only the difference of sizes
+  bool is_escaped = false;  // a zero, as it stands in the place of one
 };
+
+// From this format_version on a difference is stored as one more, and zero says
+// that a handle follows.
+constexpr uint32_t kFirstEscapedVersion = 8;
 
 // Calls fn(key, stored) for each entry of a block of handles, which are
 // checked. `first_keys`: a key follows each handle.
 template <typename Fn>
 void ForHandles(const SstFile& file, std::string_view block, bool delta_encoded,
                 Fn fn, bool first_keys = false) {
+  const bool has_escapes = file.format_version >= kFirstEscapedVersion;
   StoredHandle stored;
   BlockHandle& handle = stored.handle;
-  Check(ForEachEntry(
-      block, !delta_encoded,
+  Check(ForEntries(
+      block, !delta_encoded, file.format_version >= kFirstPrefixedVersion,
       [&](std::string_view key, bool shares_key, Cursor* value) {
         std::string_view rest;
         Cursor(*value).Bytes(value->Left(), &rest);
         stored.is_delta = delta_encoded && shares_key;
+        uint64_t difference = 0;
+        Expect(!stored.is_delta || value->Varint64(&difference),
+               "a difference of sizes, found no valid varint64");
+        stored.is_escaped = stored.is_delta && has_escapes && difference == 0;
+        if (stored.is_escaped) stored.is_delta = false;
         if (stored.is_delta) {
-          uint64_t difference;
-          Expect(value->Varint64(&difference),
-                 "a difference of sizes, found no valid varint64");
+          if (has_escapes) --difference;
           handle.offset += handle.size + kBlockTrailerSize;
           // Differences of either sign take few bytes (zigzag).
           handle.size += difference >> 1 ^ (0 - (difference & 1));
@@ -593,37 +655,7 @@ bool Cursor::Bytes(uint64_t n, std::string_view* value) {
 
 std::string ForEachEntry(std::string_view block, bool sized_values,
                          const EntryFn& fn) {
-  return DamageOf([&] {
-    const std::string_view entries = EntriesOf(block);
-    Cursor cursor(entries);
-    std::string key;
-    const auto take = [&] {
-      uint32_t shared = 0;
-      uint32_t unshared = 0;
-      uint32_t value_size = 0;
-      Expect(cursor.Varint32(&shared) && cursor.Varint32(&unshared) &&
-                 (!sized_values || cursor.Varint32(&value_size)),
-             "the sizes of a key, found no valid varint32");
-      Expect(shared <= key.size(), "at most ", key.size(),
-             " bytes shared with the key before, found ", shared);
-      std::string_view bytes;
-      Expect(cursor.Bytes(unshared, &bytes), "a key of ", unshared,
-             " more bytes, found ", cursor.Left());
-      key.resize(shared);
-      key.append(bytes);
-      if (!sized_values) return Check(fn(key, shared != 0, &cursor));
-      Expect(cursor.Bytes(value_size, &bytes), "a value of ", value_size,
-             " bytes, found ", cursor.Left());
-      Cursor value(bytes);
-      Check(fn(key, shared != 0, &value));
-    };
-    while (cursor.Left() > 0) {
-      const size_t start = entries.size() - cursor.Left();
-      const std::string wrong = DamageOf(take);
-      if (!wrong.empty())
-        throw Damage{Concat("entry at byte ", start, ": ", wrong)};
-    }
-  });
+  return ForEntries(block, sized_values, /*may_have_prefix=*/false, fn);
 }
 
 const char* ChecksumName(ChecksumType type) {
@@ -757,13 +789,20 @@ void AppendVarint64(uint64_t value, std::string* bytes) {
   bytes->push_back(static_cast<char>(value));
 }
 
-std::string EncodeHandle(const BlockHandle& handle, bool is_delta,
-                         const BlockHandle& last) {
+// The handle in the form of the one that it replaces.
+std::string EncodeHandle(const SstFile& file, const BlockHandle& handle,
+                         const StoredHandle& old, const BlockHandle& last) {
   std::string value;
-  if (!is_delta) AppendVarint64(handle.offset, &value);
+  if (old.is_escaped) value.push_back(0);
+  if (!old.is_delta) {
+    AppendVarint64(handle.offset, &value);
+    AppendVarint64(handle.size, &value);
+    return value;
+  }
   const uint64_t difference = handle.size - last.size;
   const uint64_t zigzag = difference << 1 ^ (0 - (difference >> 63));
-  AppendVarint64(is_delta ? zigzag : handle.size, &value);
+  AppendVarint64(zigzag + (file.format_version >= kFirstEscapedVersion ? 1 : 0),
+                 &value);
   return value;
 }
 
@@ -814,14 +853,14 @@ std::string ReplaceFilters(const SstSource& source, const SstFile& file,
                              ? last.offset + last.size + kBlockTrailerSize
                              : old.handle.offset,
                          filters[i].size()};
-      std::string value = EncodeHandle(now, old.is_delta, last);
+      std::string value = EncodeHandle(file, now, old, last);
       std::string old_filter;
       const bool fits = !filters[i].empty() && now.size <= old.handle.size &&
                         value.size() == old.size;
       if (!fits) {
         old_filter = Read(source, file, old.handle);
         now.size = old_filter.size();
-        value = EncodeHandle(now, old.is_delta, last);
+        value = EncodeHandle(file, now, old, last);
         if (value.size() != old.size) {
           patches->clear();
           *kept = "the handle of a filter would become longer or shorter";

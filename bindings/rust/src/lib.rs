@@ -1,4 +1,4 @@
-//! Deltabloom's filters in the RocksDB that the crate `rocksdb`
+//! Deltabloom's filters in the RocksDB that the crate `rocksdb`, or its fork `rust-rocksdb`,
 //! compiles into the program: fewer false positives in the same bytes.
 //!
 //! ```no_run
@@ -20,10 +20,11 @@ use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::fmt;
 use std::ptr;
 
-use rocksdb::{AsRawPtr, Options, DB};
+use rocksdb::{AsColumnFamilyRef, AsRawPtr, Options, DB};
 
-// Links RocksDB, whose symbols the compiled sources need.
-use librocksdb_sys as _;
+mod ranges;
+
+pub use ranges::{Ranges, Scan};
 
 /// One line: what is wrong and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A format of [`statistics`].
+/// A format of [`statistics`] and [`Ranges::statistics`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// One JSON object, in one line.
@@ -46,6 +47,16 @@ pub enum Format {
     Prometheus,
     /// A table for people.
     Text,
+}
+
+impl Format {
+    fn name(self) -> &'static CStr {
+        match self {
+            Format::Json => c"json",
+            Format::Prometheus => c"prometheus",
+            Format::Text => c"text",
+        }
+    }
 }
 
 /// `struct deltabloom_module` of engines/rocksdb/plugin/module.h.
@@ -134,10 +145,21 @@ pub fn filters_of_options(options: &Options) -> Result<String, Error> {
 
 /// Does the same for the default column family of an open database.
 pub fn filters_of(db: &DB) -> Result<String, Error> {
+    filters_of_family(db, ptr::null_mut())
+}
+
+/// Does the same for another column family of it.
+pub fn filters_of_cf(db: &DB, family: &impl AsColumnFamilyRef) -> Result<String, Error> {
+    // rocksdb_column_family_handle_t begins with a pointer to RocksDB's.
+    let handle: *mut *mut c_void = family.inner().cast();
+    filters_of_family(db, unsafe { *handle })
+}
+
+fn filters_of_family(db: &DB, family: *mut c_void) -> Result<String, Error> {
     text(|error| unsafe {
         // rocksdb_t begins with a pointer to RocksDB's DB.
         let database: *mut *mut c_void = db.as_raw_ptr().cast();
-        (module().filters_of_database)(*database, ptr::null_mut(), error)
+        (module().filters_of_database)(*database, family, error)
     })
 }
 
@@ -150,10 +172,5 @@ pub fn check(text_of_option: &str) -> Result<String, Error> {
 
 /// Returns the statistics of all filters in this process.
 pub fn statistics(format: Format) -> Result<String, Error> {
-    let name = match format {
-        Format::Json => c"json",
-        Format::Prometheus => c"prometheus",
-        Format::Text => c"text",
-    };
-    text(|error| unsafe { (module().statistics)(name.as_ptr(), error) })
+    text(|error| unsafe { (module().statistics)(format.name().as_ptr(), error) })
 }

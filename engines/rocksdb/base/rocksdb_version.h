@@ -14,7 +14,7 @@
 // True if this RocksDB's builders and readers of filters were not compared
 // with the declarations in policy/private_abi.h.
 #define DELTABLOOM_ROCKSDB_IS_NEWER \
-  (DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 10, 0))
+  (DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 13, 0))
 // Also true: no compiler compares them, as it does in RocksDB's own build.
 #if DELTABLOOM_ROCKSDB_IS_NEWER && !defined(DELTABLOOM_IN_ROCKSDB)
 #define DELTABLOOM_ROCKSDB_IS_UNTESTED 1
@@ -23,7 +23,7 @@
 #endif
 #if DELTABLOOM_ROCKSDB_IS_UNTESTED && !defined(DELTABLOOM_ROCKSDB_UNTESTED)
 #error \
-    "This Deltabloom knows RocksDB up to 11.9. Take one that knows this version, \
+    "This Deltabloom knows RocksDB up to 11.12. Take one that knows this version, \
 or build for it untested with the CMake option DELTABLOOM_ROCKSDB_UNTESTED=ON: \
 see docs/compatibility.md"
 #endif

@@ -2,7 +2,7 @@
 //
 // Two of RocksDB's C types, which are private to its db/c.cc, begin with the
 // C++ object that they wrap: rocksdb_options_t and rocksdb_readoptions_t, read
-// in all tags from v7.0.3 to v11.8.1 and in 11.9 as developed at 1dfa7297. A
+// in all tags from v7.0.3 to v11.8.1, in 11.9 as developed and in v11.12.0. A
 // wrong version of the library is refused before (policy.h), and both are
 // checked once more at run time. All else goes through RocksDB's C functions.
 #include <cstdlib>

@@ -47,7 +47,7 @@ extern "C" {
 // rocksdb_filterpolicy_t is private to RocksDB's db/c.cc: a FilterPolicy with
 // three members that only its own virtual functions use, so a FilterPolicy can
 // take its place. Read in 7.0.3, 7.8.3, 8.11.4, 9.10.0, 10.10.1, 11.8.1 and
-// 11.9; tests/c/rocksdb.c runs it.
+// 11.9 and 11.12; tests/c/rocksdb.c runs it.
 rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
                                                         char** errptr) {
   return CatchOrPrint(errptr, [&] {

@@ -1,8 +1,8 @@
 // The two classes of RocksDB that its public headers only forward-declare. They
 // are abstract, so a declaration with the same virtual functions in the same
 // order suffices to implement them, or to call RocksDB's own. This is the only
-// file that declares them: from RocksDB's sources, tags v7.0.3 to v11.8.1, and
-// 11.9 as developed at 1dfa7297 (August 2026). Versions of
+// file that declares them: from RocksDB's sources, tags v7.0.3 to v11.8.1, 11.9
+// as developed at 1dfa7297 (August 2026), and v11.12.0. Versions of
 // FilterBitsBuilder:
 //
 //   7.0.3 .. 9.6.0   without AddKeyAndAlt
