@@ -1,6 +1,7 @@
-// Range filters in RocksDB, 7.0.3 to 11.12, by its public interfaces: each table
-// stores the prefixes of its keys that are declared as a table property, and a
-// scan whose keys share such a prefix skips the tables that do not hold it.
+// Range filters in RocksDB, 7.0.3 to 11.12, by its public interfaces: each
+// table stores the prefixes of its keys that are declared as a table property,
+// and a scan whose keys share such a prefix skips the tables that do not hold
+// it.
 //
 //   range_options.prefixes = "':'";  // scans share all up to some ':'
 //   auto ranges = deltabloom::RocksDBRanges::New(range_options, &error);

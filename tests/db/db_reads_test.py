@@ -151,11 +151,7 @@ class Demo(Case):
             self.assertIn(f"\n{name} ", text)
         self.assertRegex(text, r"\ndeltabloom .* 3,000 +0\.\d+ +600 +[01]\.\d+ +0\n")
         self.assertEqual(text.count("\nlevel "), 5)
-        for words in (
-            "\nnone: ",
-            "\nrocksdb-bloom: ",
-            "\ndeltabloom: ",
-        ):
+        for words in ("\nnone: ", "\nrocksdb-bloom: ", "\ndeltabloom: "):
             self.assertIn(words, text)
 
     def check_runs(self, runs, lookups):
