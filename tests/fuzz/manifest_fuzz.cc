@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/sst/sst.h"
 #include "tests/fuzz/harness.h"
 #include "tools/deltabloom/manifest.h"
+#include "tools/sst/sst.h"
 #include "util/coding.h"
 
 namespace deltabloom::fuzz {

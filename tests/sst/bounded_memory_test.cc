@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <string>
 
-#include "tools/sst/sst.h"
 #include "tests/folder.h"
 #include "tests/sst/crafted.h"
 #include "tests/util/replaced_new.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::test {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "tools/sst/sst.h"
 #include "tests/folder.h"
+#include "tools/sst/sst.h"
 #include "util/coding.h"
 
 namespace deltabloom::test {

@@ -18,12 +18,12 @@
 #include "deltabloom/filter_policy.h"
 #include "deltabloom/rocksdb.h"
 #include "table/framing.h"
-#include "tools/sst/sst.h"
 #include "tests/folder.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/sst/crafted.h"
 #include "tests/sst/real_tables.h"
 #include "tests/test_data.h"
+#include "tools/sst/sst.h"
 #include "util/cpu.h"
 #include "util/parsed_filter.h"
 

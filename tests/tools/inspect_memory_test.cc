@@ -8,9 +8,9 @@
 #include <ios>
 #include <string>
 
-#include "tools/sst/sst.h"
 #include "tests/sst/crafted.h"
 #include "tests/tools/tool_test.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom {
 namespace {

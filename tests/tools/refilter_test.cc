@@ -26,11 +26,11 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/private_abi.h"
-#include "tools/sst/sst.h"
 #include "tests/folder.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom {
 namespace {

@@ -23,10 +23,10 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/leveldb.h"
-#include "tools/sst/sst.h"
 #include "tests/folder.h"
 #include "tests/sst/real_tables.h"
 #include "tests/tools/tool_test.h"
+#include "tools/sst/sst.h"
 #include "util/coding.h"
 
 namespace deltabloom {

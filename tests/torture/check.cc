@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/sst/sst.h"
 #include "tests/torture/torture.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::torture {
 

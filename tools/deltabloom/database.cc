@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "engines/rocksdb/ranges/property.h"
-#include "tools/sst/sst.h"
 #include "tools/deltabloom/doctor.h"
 #include "tools/deltabloom/filter_use.h"
 #include "tools/deltabloom/manifest.h"
@@ -24,6 +23,7 @@
 #include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/program/console.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::tools {
 namespace {

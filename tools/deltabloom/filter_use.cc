@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/sst/sst.h"
 #include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::tools {
 namespace {

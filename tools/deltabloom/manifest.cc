@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/sst/sst.h"
 #include "tools/deltabloom/read_file.h"
+#include "tools/sst/sst.h"
 #include "util/coding.h"
 
 namespace deltabloom::tools {

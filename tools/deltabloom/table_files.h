@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/sst/sst.h"
 #include "tools/program/console.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::tools {
 

@@ -18,11 +18,11 @@
 
 #include "deltabloom/filter.h"
 #include "table/framing.h"
-#include "tools/sst/sst.h"
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/program/console.h"
 #include "tools/program/program.h"
+#include "tools/sst/sst.h"
 #include "util/cpu.h"
 #include "util/layouts/layout.h"
 #include "util/parsed_filter.h"

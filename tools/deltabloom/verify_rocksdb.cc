@@ -16,10 +16,10 @@
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
-#include "tools/sst/sst.h"
 #include "tools/deltabloom/filter_keys.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
+#include "tools/sst/sst.h"
 #include "util/cpu.h"
 #include "util/parsed_filter.h"
 
