@@ -264,6 +264,13 @@ static enum deltabloom_load_result load(const char* folder, char* problem) {
   int major = 0;
   int minor = 0;
   sscanf(version, "%d.%d", &major, &minor);
+  if (major < 7) {
+    return deltabloom_refuse(
+        problem,
+        "its RocksDB %s (%s) is older than 7.0.3, the first that Deltabloom "
+        "knows",
+        version, name_of(host->path));
+  }
   char name[64];
   snprintf(name, sizeof(name), "rocksdb-%d.%d-cxx11abi%d.so", major, minor,
            host->cxx11_abi);

@@ -51,6 +51,9 @@ static const struct deltabloom_module* opened_module(void) {
         dlopen(object->l_name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     if (handle == NULL) continue;
     module = dlsym(handle, DELTABLOOM_MODULE_SYMBOL);
+    if (module != NULL && module->interface != DELTABLOOM_MODULE_INTERFACE) {
+      module = NULL;
+    }
     dlclose(handle);
   }
   dlclose(program);
