@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "engines/rocksdb/plugin/find_rocksdb.h"
+#include "engines/rocksdb/plugin/module.h"
 
 /* Modules name it as a library that they need (CMakeLists.txt): "rocksdb" or
  * "leveldb" is in the place of %s. The C library remembers which file has such
