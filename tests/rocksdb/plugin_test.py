@@ -274,6 +274,9 @@ class Hosts(InAFolder):
         loaded = [line for line in done.stdout.splitlines() if line.startswith("loaded: ")]
         self.assertEqual([pathlib.Path(line).name for line in loaded], ["librocksdb.so.99"])
 
+    def test_older_than_all(self):
+        self.refused(self.OTHER, "its RocksDB 6.20.3 (", "older than 7.0.3", OTHER_VERSION="6.20.3")
+
     def test_a_library_without_the_functions(self):
         """A module for this version is there, but the library lacks what it needs."""
         shutil.copy(MODULE, self.folder / "rocksdb-99.1-cxx11abi1.so")

@@ -317,12 +317,14 @@ class Run(unittest.TestCase):
         self.tool = shutil.copy(TOOL, self.folder / "tools" / "deltabloom")
 
     def test_with_a_plugin(self):
-        for file in pathlib.Path(sys.argv[2]).parent.glob("libdeltabloom_rocksdb_plugin*.so"):
+        for file in pathlib.Path(sys.argv[2]).parent.glob("libdeltabloom_*.so"):
             shutil.copy(file, self.plugins)
         modules = pathlib.Path(sys.argv[2]).parent / "deltabloom"
         shutil.copytree(modules, self.plugins / modules.name)
         done = run(self.tool, "run")
         self.assertEqual(done.stdout, f"{self.plugins}/libdeltabloom_rocksdb_plugin.so\n")
+        done = run(self.tool, "run", "--replace-bloom")
+        self.assertEqual(done.stdout, f"{self.plugins}/libdeltabloom_replace_bloom.so\n")
         options = self.folder / "options"
         options.write_text(OPTIONS % "deltabloom:10")
         done = run(
@@ -338,6 +340,10 @@ class Run(unittest.TestCase):
         useful = re.search(r"bloom\.filter\.useful COUNT : (\d+)", done.stdout)
         self.assertGreater(int(useful[1]), 9000, done.stdout + done.stderr)
         self.assertNotIn("ld.so", done.stderr)
+        self.assertNotIn("deltabloom: ", done.stderr)
+        for option in ([], ["--replace-bloom"]):
+            done = run(self.tool, "run", *option, "true")
+            self.assertEqual(done.stderr.count("none was made or read"), 1, done.stderr)
         self.assertEqual(run(self.tool, "run", "--", "echo", "--", "--json").stdout, "-- --json\n")
         self.assertEqual(run(self.tool, "run", "--jsn", "--", "echo").returncode, 2)
         done = run(self.tool, "run", "no_such_program", "--json")

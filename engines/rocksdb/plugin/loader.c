@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "engines/rocksdb/plugin/find_rocksdb.h"
+#include "engines/rocksdb/plugin/module.h"
 
 /* Modules name it as a library that they need (CMakeLists.txt): "rocksdb" or
  * "leveldb" is in the place of %s. The C library remembers which file has such
@@ -264,6 +265,13 @@ static enum deltabloom_load_result load(const char* folder, char* problem) {
   int major = 0;
   int minor = 0;
   sscanf(version, "%d.%d", &major, &minor);
+  if (major < 7) {
+    return deltabloom_refuse(
+        problem,
+        "its RocksDB %s (%s) is older than 7.0.3, the first that Deltabloom "
+        "knows",
+        version, name_of(host->path));
+  }
   char name[64];
   snprintf(name, sizeof(name), "rocksdb-%d.%d-cxx11abi%d.so", major, minor,
            host->cxx11_abi);

@@ -17,6 +17,7 @@
 
 #include "engines/rocksdb/plugin/find_rocksdb.h"
 #include "engines/rocksdb/plugin/loader.h"
+#include "engines/rocksdb/plugin/module.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -51,6 +52,9 @@ static const struct deltabloom_module* opened_module(void) {
         dlopen(object->l_name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     if (handle == NULL) continue;
     module = dlsym(handle, DELTABLOOM_MODULE_SYMBOL);
+    if (module != NULL && module->interface != DELTABLOOM_MODULE_INTERFACE) {
+      module = NULL;
+    }
     dlclose(handle);
   }
   dlclose(program);

@@ -15,6 +15,7 @@
 
 #include "engines/rocksdb/plugin/find_rocksdb.h"
 #include "engines/rocksdb/plugin/loader.h"
+#include "engines/rocksdb/plugin/module.h"
 #include "engines/rocksdb/plugin/preload.h"
 
 #define EXPORTED __attribute__((visibility("default")))
