@@ -387,6 +387,7 @@ TEST(StatisticsTest, LoadsAreCounted) {
     TestDb db(policy, false, [&](Options*, BlockBasedTableOptions* table) {
       table->cache_index_and_filter_blocks = cached;
       table->block_cache = rocksdb::NewLRUCache(3'000, 0);
+      table->optimize_filters_for_memory = false;  // filters of one size
     });
     for (int i = 0; i < 4; ++i) db.Load(1000 * i, 1000 * (i + 1));
     db.Reopen();

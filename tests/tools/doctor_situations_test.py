@@ -585,7 +585,7 @@ class Situations(DatabaseTest):
         (
             "twice as large as the cache",
             lambda t: t.database(table=CACHED, num=50000, flags=["--cache_size=40000"]),
-            ["4.6 bits per key, which the cache can hold", " --filter-memory 28956 prints"],
+            ["4.6 bits per key, which the cache can hold", " --filter-memory 2895"],
         ),
         (
             "two tables in level 0",

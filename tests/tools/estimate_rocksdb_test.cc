@@ -261,9 +261,9 @@ TEST_F(EstimateRocksDB, ATotalIsThatOfAllColumnFamilies) {
                                     ";upper_bits_per_key=unset;}}"}}));
     LoadRuns(family);
   }
-  EXPECT_EQ(filter_bytes(), total.at("filter_bytes"));
-  EXPECT_LE(filter_bytes(), kTotal);
-  EXPECT_GT(filter_bytes(), kTotal - 50);
+  // Later RocksDBs have optimize_filters_for_memory, which rounds sizes.
+  EXPECT_NEAR(filter_bytes(), double{total.at("filter_bytes")}, 50);
+  EXPECT_NEAR(filter_bytes(), kTotal, 50);
 
   const test::Result little = Run("--filter-memory 5000 " + path_);
   EXPECT_EQ(little.status, 2);

@@ -330,6 +330,9 @@ std::vector<ReplacedCase> KindsOfFilters() {
       {"only prefixes", {OnlyPrefixes}},
       {"partitioned with prefixes", {Partitioned, Prefixes}},
       {"partitioned, only prefixes", {Partitioned, OnlyPrefixes}},
+#if ROCKSDB_MAJOR < 9
+      // RocksDB 9.10 counts one entry more in each partition of such tables, so
+      // that refilter leaves them as they are.
       {"partitions that end with a key",
        {Partitioned,
         [](auto* options, auto* table) {
@@ -337,6 +340,7 @@ std::vector<ReplacedCase> KindsOfFilters() {
           table->index_shortening =
               BlockBasedTableOptions::IndexShorteningMode::kNoShortening;
         }}},
+#endif
       {"delta-encoded index of partitions",
        {Partitioned,
         [](auto*, auto* table) { table->index_block_restart_interval = 16; }}},
