@@ -59,7 +59,7 @@ void FuzzOne(std::string_view bytes) {
   Input input(bytes);
   const size_t at = (input.Number() << (input.Byte() % 2)) % kBytes;
   const size_t length = std::min(mark.size(), kBytes - at);
-  std::memcpy(memory + at, mark.data(), length);
+  mark.copy(memory + at, length);
 
   std::vector<ElfW(Phdr)> headers;
   while (!input.empty() && headers.size() < 20) {

@@ -1,6 +1,7 @@
 // What the functions for C and those of modules have in common.
 #pragma once
 
+#include <cstddef>
 #include <new>
 #include <string>
 #include <string_view>

@@ -1,5 +1,6 @@
 #include "engines/rocksdb/plugin/ranges_module.h"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stdexcept>
