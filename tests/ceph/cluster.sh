@@ -98,8 +98,8 @@ reshard() {
   chown -R ceph:ceph "${2:-$osd}"
 }
 fsck() { ceph-bluestore-tool fsck --path "${1:-$osd}" | grep 'fsck success'; }
-# An OSD does not open.
-closed() { ! (ceph-bluestore-tool show-sharding --path "$1") >/dev/null 2>&1 || fail "$1 opens"; }
+# An OSD does not open. The other shell is told that the tool aborted.
+closed() { ! bash -c '"$@"; exit $?' bash ceph-bluestore-tool show-sharding --path "$1" >/dev/null 2>&1 || fail "$1 opens"; }
 restart() { systemctl stop ceph-osd@0; systemctl start ceph-osd@0; }
 
 # The shell blocks of a page in one shell, with checks after each.
