@@ -1,5 +1,4 @@
 # Functions of test.sh, which sources this file: a monitor and an OSD, and what is
-rm -f /run/ceph-mon.pid
 # asked of them.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -8,13 +7,14 @@ plugin=/usr/local/lib/libdeltabloom_rocksdb_plugin.so
 modules=/usr/local/lib/deltabloom
 osd=/var/lib/ceph/osd/ceph-0
 install -m 755 "$here/systemctl" /usr/local/bin/systemctl
+rm -f /run/ceph-*.pid # of an earlier run
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 step() { echo "== $* ($(date +%T))"; }
 client() { python3 "$here/client.py" "$@"; }
 with_module() { LD_PRELOAD=$plugin "$@"; }
 # Reads all of its input, whose writer would else get a signal.
-found() { grep -- "$@" >/dev/null || fail "not found: $*"; }
+found() { grep -F -- "$@" >/dev/null || fail "not found: $*"; }
 refused() { ! deltabloom check --ceph "$1" || fail "check takes $1"; }
 
 write_conf() {
@@ -149,7 +149,7 @@ measure() {
   new_cluster "bluestore_rocksdb_cfs = ${text//;/\\;}"
   drop_in
   LD_PRELOAD=$plugin new_osd
-  ceph-bluestore-tool show-sharding --path $osd | found -F "$text"
+  ceph-bluestore-tool show-sharding --path $osd | found "$text"
   systemctl start ceph-osd@0
   new_pool
   client put 0 "$objects"

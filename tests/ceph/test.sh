@@ -80,7 +80,7 @@ ceph-bluestore-tool bluefs-export --path $copy --out-dir /tmp/bluefs >/dev/null
 python3 "$here/unname_default.py" $copy/block /tmp/bluefs/sharding/def
 rm -r /tmp/bluefs
 reshard "$ours" $copy | found 'reshard success'
-ceph-bluestore-tool show-sharding --path $copy | found -F "$ours"
+ceph-bluestore-tool show-sharding --path $copy | found "$ours"
 fsck $copy
 refused "${ours//deltabloom/deltablom}"
 rm -rf $copy
