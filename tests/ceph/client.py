@@ -12,7 +12,7 @@ import time
 import rados
 
 OMAP = 6  # keys of an object
-ABSENT = 60  # keys that an object is asked for and does not have
+ABSENT = 200  # keys that an object is asked for and does not have
 IN_FLIGHT = 32
 
 

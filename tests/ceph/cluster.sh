@@ -7,13 +7,14 @@ plugin=/usr/local/lib/libdeltabloom_rocksdb_plugin.so
 modules=/usr/local/lib/deltabloom
 osd=/var/lib/ceph/osd/ceph-0
 install -m 755 "$here/systemctl" /usr/local/bin/systemctl
+rm -f /run/ceph-*.pid # of an earlier run
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 step() { echo "== $* ($(date +%T))"; }
 client() { python3 "$here/client.py" "$@"; }
 with_module() { LD_PRELOAD=$plugin "$@"; }
 # Reads all of its input, whose writer would else get a signal.
-found() { grep -- "$@" >/dev/null || fail "not found: $*"; }
+found() { grep -F -- "$@" >/dev/null || fail "not found: $*"; }
 refused() { ! deltabloom check --ceph "$1" || fail "check takes $1"; }
 
 write_conf() {
@@ -46,13 +47,15 @@ CONF
 }
 
 new_cluster() {
-  rm -rf /var/lib/ceph/{mon,osd} /var/log/ceph /var/run/ceph /etc/systemd/system/ceph-osd@.service.d
+  [ ! -e /run/ceph-mon.pid ] || kill -KILL "$(cat /run/ceph-mon.pid)" || true
+  rm -rf /var/lib/ceph/{mon,osd} /var/log/ceph /etc/systemd/system/ceph-osd@.service.d
   install -d -o ceph -g ceph /var/lib/ceph/{mon,osd,mon/ceph-a} $osd /var/log/ceph /var/run/ceph
   write_conf "$@"
   ceph-authtool --create-keyring /tmp/mon.keyring --gen-key -n mon. --cap mon 'allow *' >/dev/null
   chown ceph /tmp/mon.keyring
   ceph-mon --mkfs -i a --keyring /tmp/mon.keyring --setuser ceph --setgroup ceph
   ceph-mon -f -i a --setuser ceph --setgroup ceph >/var/log/ceph/monitor 2>&1 </dev/null &
+  echo $! >/run/ceph-mon.pid
 }
 
 # Makes OSD 0, as ceph-volume does on a device.
@@ -98,8 +101,8 @@ reshard() {
   chown -R ceph:ceph "${2:-$osd}"
 }
 fsck() { ceph-bluestore-tool fsck --path "${1:-$osd}" | grep 'fsck success'; }
-# An OSD does not open.
-closed() { ! (ceph-bluestore-tool show-sharding --path "$1") >/dev/null 2>&1 || fail "$1 opens"; }
+# An OSD does not open. The other shell is told that the tool aborted.
+closed() { ! bash -c '"$@"; exit $?' bash ceph-bluestore-tool show-sharding --path "$1" >/dev/null 2>&1 || fail "$1 opens"; }
 restart() { systemctl stop ceph-osd@0; systemctl start ceph-osd@0; }
 
 # The shell blocks of a page in one shell, with checks after each.
@@ -137,27 +140,31 @@ print(sum(file["keys"] or 0 for file in files),
   rm -rf /tmp/bluefs
 }
 
-# What one text costs and saves: the same objects are written again, so that all
-# tables are its own, and absent ones are looked up.
+# What the filters of one text cost and save: a cluster is made with it, the same
+# objects are written, and absent ones are looked up.
 measure() {
   local name=$1 text=$2 bytes before after counters
   counters=(bloom.filter.useful bloom.filter.full.positive bloom.filter.full.true.positive
     block.cache.data.hit block.cache.data.miss)
-  reshard "$text" | found 'reshard success'
+  new_cluster "bluestore_rocksdb_cfs = ${text//;/\\;}"
+  drop_in
+  LD_PRELOAD=$plugin new_osd
+  ceph-bluestore-tool show-sharding --path $osd | found "$text"
   systemctl start ceph-osd@0
+  new_pool
   client put 0 "$objects"
+  restart
+  client get 0 10
   ceph daemon osd.0 compact >/dev/null
-  systemctl stop ceph-osd@0
-  bytes=$(filter_bytes)
-  systemctl start ceph-osd@0
-  client absent 10
   before=$(for one in "${counters[@]}"; do counter "$one"; done)
   client absent "$objects"
   after=$(for one in "${counters[@]}"; do counter "$one"; done)
+  systemctl stop ceph-osd@0
+  fsck
+  bytes=$(filter_bytes)
   paste -s <(echo "$bytes" | tr ' ' '\n') <(paste -d' ' <(echo "$before") <(echo "$after") | awk '{ print $2 - $1 }') | tr '\t\n' '  ' |
     awk -v name="$name" '{ false_positives = $4 - $5
       printf "%-16s %8d keys %8d bytes of filters (%.2f bits per key) %9d rejected %6d false positives (%.4f %%) %7d data blocks\n",
         name, $1, $2, 8 * $2 / $1, $3, false_positives, 100 * false_positives / ($3 + false_positives), $6 + $7 }' |
     tee -a /tmp/measured
-  systemctl stop ceph-osd@0
 }

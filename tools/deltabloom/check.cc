@@ -102,9 +102,9 @@ filter" without an error; this command ends with an error then, also if the
 text names another policy than Deltabloom's.
 
 With --ceph the text names column families of BlueStore, as in docs/ceph.md, and
-each is printed with its filters. Ceph takes a wrong text, too, but opens no OSD
-with it afterwards. Of the option block_cache, the words that Ceph itself reads
-(type, size, shards, high_ratio) and their values are not checked.
+each is printed with its filters. An OSD whose text is wrong does not open. Of the
+option block_cache, what Ceph itself reads (type, size, shards, high_ratio) is not
+checked.
 
 Key transforms are registered by programs, so a text that names one is an error
 here.)";
