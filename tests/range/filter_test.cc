@@ -172,6 +172,18 @@ TEST(RangeRule, AllPlacesOfAKeyAreThere) {
   }
 }
 
+TEST(RangeRule, AFunctionOfTheBytesBehindTheFirst) {
+  const std::string words("abcdwordword\xffrest\0\0\0\0\xfb", 22);
+  const std::string other("abcdwordword\xffpart\0\0\0\0\xfb", 22);
+  const std::string bytes = FilterOf("4+groups_of_8@1", {words + "row"});
+  EXPECT_EQ(Filter(bytes).header().prefixes, 1u);
+  EXPECT_EQ(Ask(bytes, RangeOfPrefix(Order::kBytewise, words)),
+            Answer::kMayMatch);
+  EXPECT_EQ(Ask(bytes, RangeOfPrefix(Order::kBytewise, words.substr(0, 21))),
+            Answer::kNoPlace);
+  EXPECT_EQ(Ask(bytes, RangeOfPrefix(Order::kBytewise, other)), Answer::kNo);
+}
+
 TEST(RangeEnds, KeysOutsideTheBounds) {
   const std::string bytes = FilterOf("9", {"b", "d"});
   EXPECT_EQ(Ask(bytes, "", "b"), Answer::kNo);
@@ -186,6 +198,7 @@ TEST(RangeEnds, KeysOutsideTheBounds) {
 
 TEST(RangeEnds, OfTheReverseOrder) {
   const std::string bytes = FilterOf("9", {"d", "b"}, 1000, Order::kReverse);
+  EXPECT_EQ(Filter(bytes).Describe(), "prefixes=9, reverse order, 0 of them");
   EXPECT_EQ(Ask(bytes, "b", "a", Order::kReverse), Answer::kNoPlace);
   EXPECT_EQ(Ask(bytes, "a", std::nullopt, Order::kReverse), Answer::kNo);
   EXPECT_EQ(Ask(bytes, "az", "a", Order::kReverse), Answer::kNo);
@@ -276,6 +289,10 @@ TEST(RangeBits, NoPrefixDeniesAllThatAskForOne) {
 }
 
 TEST(RangeBits, BuildingTakesWhatItSays) {
+  FilterBuilder builder(Declared("8"), Order::kBytewise, 8);
+  for (const std::string& key : Groups()) EXPECT_TRUE(builder.Add(key));
+  // The filter is beside the prefixes.
+  EXPECT_GT(builder.BuildBytes({}), builder.MemorySize());
   FilterBuilder::Limits limits;
   std::string why;
   limits.build_bytes = 1000;
