@@ -109,7 +109,6 @@ fn main() {
         println!("cargo:rerun-if-changed={}", top.join(folder).display());
         sources_below(&top.join(folder), &mut core);
     }
-    core.retain(|file| !file.starts_with(top.join("table/sst"))); // of the tools
     let (layouts, core) = core
         .into_iter()
         .partition(|file| file.starts_with(top.join("util/layouts")));
