@@ -22,10 +22,10 @@
 #include <utility>
 #include <vector>
 
-#include "tools/sst/sst.h"
 #include "tests/csv.h"
 #include "tests/folder.h"
 #include "tests/random.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::test {
 namespace {

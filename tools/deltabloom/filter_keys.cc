@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/sst/sst.h"
 #include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/table_files.h"
+#include "tools/sst/sst.h"
 #include "util/coding.h"
 
 namespace deltabloom::tools {
