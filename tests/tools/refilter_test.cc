@@ -469,7 +469,9 @@ TEST_F(Refilter, EntriesOfEveryKind) {
     }
     testing::WriteSst(options, File("ingested.sst"), testing::Keys(500, 6000));
     rocksdb::IngestExternalFileOptions ingest;
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR < 1110
     ingest.write_global_seqno = true;
+#endif
     ASSERT_OK(db->IngestExternalFile({File("ingested.sst")}, ingest));
   }
   // All but the 25 of a deleted range, which a flush leaves out.
