@@ -125,10 +125,10 @@ quietly() {
   trap - EXIT
 }
 
-# Builds TARGET in DIR, with progress on standard error.
+# Builds the targets in DIR, with progress on standard error.
 #
-#   build_target DIR TARGET [CMake options]
+#   build_target DIR "TARGET..." [CMake options]
 build_target() {
   quietly "configuring" cmake -S "$top" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_TESTS=OFF "${@:3}"
-  quietly "building" cmake --build "$1" -j "${JOBS:-$(nproc)}" --target "$2"
+  quietly "building" cmake --build "$1" -j "${JOBS:-$(nproc)}" --target $2
 }

@@ -96,7 +96,6 @@ fn main() {
         println!("cargo:rerun-if-changed={}", top.join(folder).display());
         sources_below(&top.join(folder), &mut core);
     }
-    core.retain(|file| !file.starts_with(top.join("table/sst"))); // of the tools
     build.files(core);
     let mut unit = String::new();
     for folder in ["api", "base", "policy", "ranges", "statistics", "plugin"] {

@@ -99,6 +99,20 @@ std::string Table(const Json& rows, const std::vector<Column>& columns) {
   return TextTable(lines);
 }
 
+std::string TableLine(const std::vector<Column>& columns, const Json& row,
+                      size_t width) {
+  constexpr size_t kNumber = 7;
+  std::vector<std::string> widest, cells;
+  for (const Column& column : columns) {
+    const std::string title = column.title;
+    widest.emplace_back(
+        widest.empty() ? width : std::max(kNumber, title.size()), ' ');
+    cells.push_back(row.is_null() ? title : CellOf(row, column));
+  }
+  const std::string table = TextTable({widest, cells});
+  return table.substr(table.find('\n') + 1);
+}
+
 void ResultFiles::DeclareJson(CLI::App* app) {
   json_option_ =
       app->add_option("--json", json_path_,

@@ -2,6 +2,7 @@
 // --json and --plot.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -50,6 +51,11 @@ struct Column {
 // The rows, which are JSON objects, as a text table. A field that is null, not
 // finite or absent is "-"; a column without any value is left out.
 std::string Table(const Json& rows, const std::vector<Column>& columns);
+
+// One line of such a table whose rows are printed one by one: of a row, or of
+// the titles if it is null. The first column has `width` characters or more.
+std::string TableLine(const std::vector<Column>& columns, const Json& row,
+                      size_t width);
 
 // The files that the results of a run go to: options --json [FILE] and, for
 // programs that have a script to draw, --plot.

@@ -102,21 +102,30 @@ class Program {
 
   Json RunTree(const TreePlan& plan) {
     const KeySet keys(plan.keys, options_.seed);
+    Json results = Json::array();
     Databases databases;
     for (const std::string& name : options_.filters) {
       databases.push_back(NewDatabase(
           plan.name, name, [&keys](uint64_t i) { return keys.Key(i); }));
       databases.back()->Build(plan, &progress_);
+      const bool is_last = name == options_.filters.back();
+      if (options_.preset->takes_turns && !is_last) continue;
+      if (results.empty()) {
+        Print("\nTree " + plan.name +
+              ", the same in every database; sorted runs, newest first:\n\n" +
+              FormatRuns(databases.front()->tree()) + "\n" +
+              FormatResult(*options_.preset, nullptr));
+      }
+      progress_.SetActivity("measuring lookups");
+      for (Json& row : MeasureAll(databases, plan, keys)) {
+        Print(FormatResult(*options_.preset, row));
+        results.push_back(std::move(row));
+      }
+      databases.clear();
+      // Room for those that follow.
+      if (options_.db.empty()) kept_.clear();
     }
-    Print("\nTree " + plan.name +
-          ", the same in every database; sorted runs, newest first:\n\n" +
-          FormatRuns(databases.front()->tree()) + "\n");
-    progress_.SetActivity("measuring lookups");
-    const Json results = MeasureAll(databases, plan, keys);
-    Print(FormatResults(*options_.preset, results));
-    databases.clear();
-    // Room for those of the next tree.
-    if (options_.db.empty()) kept_.clear();
+    Print(FormatSummary(*options_.preset, results));
     return results;
   }
 

@@ -25,6 +25,9 @@ struct Preset {
   uint64_t lookups;  // ranges: scans of each kind; loading: per row
   std::vector<std::string> filters;
   double max_seconds;  // of measuring, unless --lookups is set
+  // All databases of a tree are loaded, then take turns, so that their times
+  // compare. Else each is loaded, measured and shown before the next.
+  bool takes_turns;
   DatabaseOptions database;
   std::vector<TurnPart> turn;
 };
@@ -99,9 +102,12 @@ std::string FormatSetting(const Options& options, const std::string& folder,
 // The sorted runs, newest first.
 std::string FormatRuns(const Tree& tree);
 
-// The results of one tree: tables, the number of lookups, missed keys, and for
-// the demo what kDefault saves compared with RocksDB's Bloom.
-std::string FormatResults(const Preset& preset, const bench::Json& results);
+// A line of the table of results: of a database, or the titles for null.
+std::string FormatResult(const Preset& preset, const bench::Json& result);
+
+// What follows the table of one tree: missed keys, and for the demo what
+// kDefault saves compared with RocksDB's Bloom.
+std::string FormatSummary(const Preset& preset, const bench::Json& results);
 
 // The results of one tree of the preset loading.
 std::string FormatLoading(const bench::Json& results);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -99,15 +100,15 @@ std::vector<Column> ColumnsOf(const std::string& preset) {
             {"bits_per_key", "bits/key", "%.2f"},
             {"filter_bytes", "filter bytes"},
             {"false_positive_rate", "false %", "%.3g", 100},
-            {kAbsentReads, "reads absent", "%.4f"},
-            {"present_data_block_reads_per_lookup", "present", "%.4f"},
-            {kAbsentMicros, "us absent", "%.1f"},
-            {"present_micros_per_lookup", "present", "%.1f"},
-            {"load_seconds", "load s", "%.1f"},
+            {"absent_lookups", "lookups: absent"},
+            {kAbsentReads, "reads", "%.4f"},
+            {"present_lookups", "present"},
+            {"present_data_block_reads_per_lookup", "reads", "%.4f"},
             {"missed_present_keys", "missed"}};
   }
   return {{"filter", "filter"},
           {"bits_per_key", "bits/key", "%.2f"},
+          {"absent_lookups", "lookups"},
           {kAbsentMicros, "us: Get absent", "%.3f"},
           {"multiget_absent_micros_per_lookup", "MultiGet", "%.3f"},
           {"present_micros_per_lookup", "Get present", "%.3f"}};
@@ -137,7 +138,6 @@ std::string FormatMissed(const Json& results) {
 std::string CostOf(const Json& row) {
   return row["filter"].get<std::string>() + ": " +
          Fixed(Get(row, kAbsentReads), 4) + " data blocks, " +
-         Fixed(Get(row, kAbsentMicros), 1) + " microseconds, " +
          WithThousands(row["filter_bytes"]) + " bytes of filters.\n";
 }
 
@@ -145,7 +145,7 @@ std::string FormatSavings(const Json& results) {
   const Json* const bloom = Find(results, kRocksDBBloom);
   const Json* const ours = Find(results, kDefault);
   if (bloom == nullptr || ours == nullptr) return "";
-  std::string text = "For an absent key:\n";
+  std::string text = "\nFor an absent key:\n";
   for (const Json* const row : {Find(results, kNoFilter), bloom, ours}) {
     if (row != nullptr) text += CostOf(*row);
   }
@@ -362,15 +362,14 @@ std::string FormatRuns(const Tree& tree) {
   return bench::TextTable(rows);
 }
 
-std::string FormatResults(const Preset& preset, const Json& results) {
-  std::string text = bench::Table(results, ColumnsOf(preset.name));
-  const Json& last = results.back();
-  text +=
-      "\nLookups in each database: " + WithThousands(last["absent_lookups"]) +
-      " of absent keys, " + WithThousands(last["present_lookups"]) +
-      " of present ones.\n";
-  if (preset.name == "demo") text += FormatSavings(results);
-  return text + FormatMissed(results);
+std::string FormatResult(const Preset& preset, const Json& result) {
+  return bench::TableLine(ColumnsOf(preset.name), result,
+                          std::string_view(kUniform).size());
+}
+
+std::string FormatSummary(const Preset& preset, const Json& results) {
+  return (preset.name == "demo" ? FormatSavings(results) : "") +
+         FormatMissed(results);
 }
 
 std::string FormatLoading(const Json& results) {

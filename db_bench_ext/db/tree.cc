@@ -18,7 +18,7 @@
 #include "db_bench_ext/common/mixing.h"
 #include "deltabloom/filter.h"
 #include "table/framing.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "util/cpu.h"
 #include "util/layouts/layout.h"
 #include "util/parsed_filter.h"

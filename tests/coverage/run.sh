@@ -9,8 +9,7 @@
 # tests of the core, of RocksDB and of LevelDB, and prints for each file the share
 # of its lines that is reached and the lines that no test reached. The folder html
 # there has the sources with counts of lines and branches; branches that only an
-# exception takes are left out. Lines that no test can reach are explained in
-# docs/trust.md.
+# exception takes are left out.
 . "$(dirname "${BASH_SOURCE[0]}")/../../script/common.sh"
 script="script/test --long coverage"
 help_with - "$@"

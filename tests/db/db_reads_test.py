@@ -24,15 +24,15 @@ SEED = seed_of_this_run()
 DEMO = [
     "none",
     "rocksdb-bloom",
+    "deltabloom",
     "rocksdb-ribbon",
     "deltabloom-classic",
     "deltabloom-local",
     "deltabloom-compact-uniform",
-    "deltabloom",
-    "rocksdb-bloom-refilter",
 ]
 UNIFORM = "deltabloom-compact-uniform"
-COMPACT = (UNIFORM, "deltabloom", "rocksdb-bloom-refilter")
+REFILTERED = "rocksdb-bloom-refilter"
+COMPACT = (UNIFORM, "deltabloom", REFILTERED)
 READS = "absent_data_block_reads_per_lookup"
 BLOCKS = "absent_data_blocks_per_lookup"
 
@@ -120,14 +120,38 @@ class Demo(Case):
             rf"with {100 * more:.1f} % more bytes of filters\.\n",
         )
 
+    def test_filters_that_refilter_replaced(self):
+        _, (none, bloom, refiltered) = self.results(
+            "--keys",
+            20000,
+            "--lookups",
+            3000,
+            "--seed",
+            SEED,
+            "--filters",
+            f"none,rocksdb-bloom,{REFILTERED}",
+        )
+        self.check_filter(refiltered, none, 3000)
+        self.assertEqual(refiltered["filter_bytes"], bloom["filter_bytes"])
+
+    def test_each_filter_is_shown_before_the_next_is_loaded(self):
+        process = self.start("--keys", 100000)
+        while not process.stdout.readline().startswith("rocksdb-bloom "):
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        done = self.finish(process)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertNotIn(UNIFORM, done.stdout)
+        self.assert_nothing_left()
+
     def check_text(self, text):
         for control in "\r\033\b":
             self.assertNotIn(control, text)
         for name in DEMO:
             self.assertIn(f"\n{name} ", text)
+        self.assertRegex(text, r"\ndeltabloom .* 3,000 +0\.\d+ +600 +[01]\.\d+ +0\n")
         self.assertEqual(text.count("\nlevel "), 5)
         for words in (
-            "3,000 of absent keys, 600 of present ones.",
             "\nnone: ",
             "\nrocksdb-bloom: ",
             "\ndeltabloom: ",
@@ -136,7 +160,7 @@ class Demo(Case):
 
     def check_runs(self, runs, lookups):
         self.assertEqual([run["filter"] for run in runs], DEMO)
-        none, bloom, ribbon = runs[:3]
+        none, bloom, _, ribbon = runs[:4]
         self.assertEqual((none["bits_per_key"], none["filter_bytes"]), (0, 0))
         self.assertIsNone(none["false_positive_rate"])
         self.assertGreater(none[BLOCKS], 4.5)
@@ -573,6 +597,7 @@ class Usage(Case):
 class Folders(Case):
     def test_databases_are_kept_in_new_and_empty_folders(self):
         (self.top / "empty").mkdir()
+        filters = ["deltabloom-classic", "none"]
         for name, bits in (("new", 4.5), ("empty", 20)):
             folder = self.top / name
             _, runs = self.results(
@@ -583,17 +608,15 @@ class Folders(Case):
                 "--bits-per-key",
                 bits,
                 "--filters",
-                ",".join(DEMO[:4]),
+                ",".join(filters),
                 "--db",
                 folder,
             )
-            self.assertEqual(
-                sorted(os.listdir(folder)), [f"demo-{one}" for one in sorted(DEMO[:4])]
-            )
+            self.assertEqual(sorted(os.listdir(folder)), [f"demo-{one}" for one in filters])
             self.assertTrue((folder / "demo-deltabloom-classic" / "CURRENT").exists())
             # The tables of the upper levels have few keys, but at least 64 bits.
-            self.assertGreaterEqual(runs[3]["bits_per_key"], bits)
-            self.assertLess(runs[3]["bits_per_key"], bits + 1)
+            self.assertGreaterEqual(runs[0]["bits_per_key"], bits)
+            self.assertLess(runs[0]["bits_per_key"], bits + 1)
             before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
             self.assert_one_line_error(self.run_program("--db", folder), 2, "--db", str(folder))
             self.assertEqual({path: path.stat().st_mtime_ns for path in folder.rglob("*")}, before)

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/fuzz/harness.h"
 #include "tools/deltabloom/manifest.h"
 #include "util/coding.h"

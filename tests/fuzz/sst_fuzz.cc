@@ -13,7 +13,7 @@
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"
 #include "table/framing.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/fuzz/harness.h"
 #include "util/coding.h"
 #include "util/cpu.h"

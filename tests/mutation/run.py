@@ -67,7 +67,7 @@ BITS = ["rocksdb_table_bits_test", "rocksdb_trees_test"]
 # that fits counts.
 TESTS = [
     ("*/c_*", ["c_core_test", "rocksdb_c_test"]),
-    ("table/sst/*", SST),
+    ("tools/sst/*", SST),
     ("engines/leveldb/*", LEVELDB),
     (
         "engines/rocksdb/plugin/*",

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/folder.h"
 #include "tests/sst/crafted.h"
 #include "tests/util/replaced_new.h"

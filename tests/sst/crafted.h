@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/folder.h"
 #include "util/coding.h"
 

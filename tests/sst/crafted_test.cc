@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/csv.h"
 #include "tests/folder.h"
 #include "tests/random.h"
@@ -334,7 +334,7 @@ TEST(CraftedTables, WellFormed) {
   }
 }
 
-// The table of docs/format.md, as LevelDB 1.23 wrote it.
+// A table with one key, as LevelDB 1.23 wrote it.
 TEST(CraftedTables, WorkedExample) {
   const Walked table(FromHex(
       "00010161310000000001000000005f7bff3c0810204080000100060000000009"

@@ -18,7 +18,7 @@
 #include "deltabloom/filter_policy.h"
 #include "deltabloom/rocksdb.h"
 #include "table/framing.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/folder.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/sst/crafted.h"

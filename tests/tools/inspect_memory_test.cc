@@ -8,7 +8,7 @@
 #include <ios>
 #include <string>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/sst/crafted.h"
 #include "tests/tools/tool_test.h"
 

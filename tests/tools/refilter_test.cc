@@ -26,7 +26,7 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/private_abi.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/folder.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"

@@ -20,7 +20,7 @@
 #include "deltabloom/rocksdb_ranges.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/table_properties.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/folder.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/test_db.h"

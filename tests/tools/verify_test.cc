@@ -23,7 +23,7 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/leveldb.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/folder.h"
 #include "tests/sst/real_tables.h"
 #include "tests/tools/tool_test.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tests/torture/torture.h"
 
 namespace deltabloom::torture {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "util/json.h"
 
 namespace deltabloom::tools {

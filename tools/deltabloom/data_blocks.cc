@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
 #include <bzlib.h>
 #include <lz4.h>

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engines/rocksdb/ranges/property.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tools/deltabloom/doctor.h"
 #include "tools/deltabloom/filter_use.h"
 #include "tools/deltabloom/manifest.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/table_files.h"
 #include "util/coding.h"

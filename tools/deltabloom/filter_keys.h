@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::tools {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"

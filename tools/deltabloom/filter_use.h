@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::tools {
 

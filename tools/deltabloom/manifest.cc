@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tools/deltabloom/read_file.h"
 #include "util/coding.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::tools {
 

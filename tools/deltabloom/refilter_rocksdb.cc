@@ -30,7 +30,7 @@
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "table/framing.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tools/deltabloom/filter_keys.h"
 #include "tools/deltabloom/reads.h"
 #include "tools/deltabloom/refilter.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tools/program/console.h"
 
 namespace deltabloom::tools {

@@ -18,7 +18,7 @@
 
 #include "deltabloom/filter.h"
 #include "table/framing.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/program/console.h"

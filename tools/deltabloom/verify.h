@@ -11,7 +11,7 @@
 
 #include "deltabloom/filter.h"
 #include "table/framing.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::tools {
 

@@ -12,7 +12,7 @@
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"
 #include "table/framing.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"

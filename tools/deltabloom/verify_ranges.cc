@@ -14,7 +14,7 @@
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/prefix_functions.h"
 #include "engines/rocksdb/ranges/property.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/filter_keys.h"
 #include "tools/deltabloom/table_files.h"

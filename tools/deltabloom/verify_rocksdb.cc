@@ -16,7 +16,7 @@
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 #include "tools/deltabloom/filter_keys.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"

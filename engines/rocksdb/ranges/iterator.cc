@@ -173,7 +173,8 @@ class ScanIterator final : public rocksdb::Iterator {
     const bool from_start =
         target == nullptr || range_.StartsAt(*target, backward);
     if (from_start) target = range_.Start(backward);
-    outside_ = !from_start && range_.IsBeyond(*target, backward);
+    outside_ =
+        keeps_bounds_ && !from_start && range_.IsBeyond(*target, backward);
     if (!outside_) {
       if (target == nullptr) {
         backward ? inner_->SeekToLast() : inner_->SeekToFirst();

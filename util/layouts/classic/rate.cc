@@ -137,7 +137,7 @@ double Rate(const AnyShape& any_shape, uint64_t keys) {
 // is that share to the power of the number of probes; beyond, where the probes
 // fall on each other, it is counted where it is high enough: of 8,192 hashes,
 // how many match, so that a rate of 1 % has a standard error of a ninth. Below
-// 0.25 % it is the former, up to two times too low (docs/design.md, classic).
+// 0.25 % it is the former, up to two times too low.
 // Either way with the chance that a key shares its hash of 32 bits with one of
 // the filter's.
 ContentEstimate EstimateContent(const ParsedFilter& parsed) {

@@ -1,7 +1,6 @@
 // Finds the filters of a table file, from its footer through its metaindex
-// (docs/format.md, chapter "Filters inside an SST"): for tables of LevelDB, and
-// block-based tables of RocksDB with format_version 0 to 7. Uses neither
-// engine.
+// (tools/sst/README.md): for tables of LevelDB, and block-based tables of
+// RocksDB with format_version 0 to 7. Uses neither engine.
 //
 // Any bytes are safe, and memory stays in proportion to the file. Functions
 // that return a string return nothing when they succeeded, else one line: the

@@ -1,4 +1,4 @@
-#include "table/sst/sst.h"
+#include "tools/sst/sst.h"
 
 #include <fcntl.h>
 #include <snappy.h>
