@@ -49,7 +49,7 @@ class Places {
 
   const std::vector<Place>& places() const { return places_; }
 
-  // Calls fn(i, bits) for each end of a prefix of `text` at the i-th place, in
+  // Calls fn(i, bits) for each end of a prefix of `whole` at the i-th place, in
   // bits from the start of the text, that lies behind `shared` bytes. Only a
   // window may end behind the text; its start lies within it. Throws what a
   // function throws, or std::invalid_argument if its ends do not ascend; then
@@ -58,7 +58,7 @@ class Places {
   // begins with the same `shared` bytes. So delimiters are looked for behind
   // these only.
   template <typename Fn>
-  void ForEach(std::string_view text, size_t shared, Found* found,
+  void ForEach(std::string_view whole, size_t shared, Found* found,
                const Fn& fn) const;
 
   // Returns whether the text has the delimiter of the i-th place.

@@ -1,7 +1,6 @@
 #include "engines/rocksdb/ranges/collector.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,7 +20,6 @@
 #include "rocksdb/utilities/options_type.h"
 #include "util/json.h"
 #include "util/range/filter_builder.h"
-#include "util/range/key_range.h"
 
 namespace deltabloom::internal {
 namespace {

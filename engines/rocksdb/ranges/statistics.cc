@@ -50,7 +50,7 @@ constexpr Field kFields[] = {
 }  // namespace
 
 void internal::RangesState::Count(RocksDBRangeStatistics* counts) {
-  static_assert(std::size(kFields) == std::tuple_size_v<decltype(counters)>);
+  static_assert(sizeof(counters) == std::size(kFields) * sizeof(counters[0]));
   for (size_t i = 0; i < counters.size(); ++i) {
     uint64_t& count = counts->*kFields[i].member;
     if (count != 0) counters[i].fetch_add(count, std::memory_order_relaxed);
