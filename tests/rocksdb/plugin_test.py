@@ -569,8 +569,10 @@ class StatisticsFile(InAFolder):
     def host(self, mode, **variables):
         """Starts a program that is no program of RocksDB's: Python."""
         host = pathlib.Path(__file__).parent / "preload" / "host.py"
+        # Python 3.12 and later warn of a fork beside threads.
+        command = [sys.executable, "-W", "ignore::DeprecationWarning", host]
         process = subprocess.Popen(
-            [sys.executable, host, PLUGIN, ROCKSDB, self.db, mode],
+            [*command, PLUGIN, ROCKSDB, self.db, mode],
             env=dict(os.environ, DELTABLOOM_STATISTICS_SECONDS="1", **variables),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
