@@ -192,8 +192,8 @@ TEST_F(RealTables, NoFilter) {
   }
 }
 
-// RocksDB before 11.10 can write a sequence number into the properties of a file
-// that it takes in, after their checksum was made.
+// RocksDB before 11.10 can write a sequence number into the properties of a
+// file that it takes in, after their checksum was made.
 #if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR < 1110
 TEST_F(RealTables, RocksDBIngestedFile) {
   RocksTable table;
@@ -318,7 +318,7 @@ std::vector<Sample> Samples(const std::string& path) {
   const rocksdb::ChecksumType checksums[] = {
       rocksdb::kCRC32c,   rocksdb::kCRC32c,     rocksdb::kxxHash,
       rocksdb::kxxHash64, rocksdb::kNoChecksum, rocksdb::kXXH3,
-      rocksdb::kxxHash,   rocksdb::kXXH3};
+      rocksdb::kxxHash,   rocksdb::kXXH3,       rocksdb::kCRC32c};
   for (rocks.format_version = kFirstFormatVersion;
        rocks.format_version <= kLastFormatVersion; ++rocks.format_version) {
     rocks.checksum = checksums[rocks.format_version];
