@@ -16,6 +16,7 @@
 #include "db_bench_ext/db/database.h"
 #include "db_bench_ext/db/growth.h"
 #include "db_bench_ext/db/range_filters.h"
+#include "db_bench_ext/db/scans.h"
 #include "db_bench_ext/db/schemas.h"
 #include "db_bench_ext/db/tree.h"
 
