@@ -319,7 +319,7 @@ struct ReplacedCase {
 };
 
 std::vector<ReplacedCase> KindsOfFilters() {
-  std::vector<ReplacedCase> cases = {
+  return {
       {"full", {}},
       {"ribbon, two jobs",
        {},
@@ -362,19 +362,14 @@ std::vector<ReplacedCase> KindsOfFilters() {
         [](auto* options, auto*) {
           options->comparator = rocksdb::ReverseBytewiseComparator();
         }}},
-  };
-#if ROCKSDB_MAJOR < 9
-  // RocksDB 9.10 counts one entry more in each partition of such tables, so
-  // that refilter leaves them as they are.
-  cases.push_back(
       {"partitions that end with a key",
-       {Partitioned, [](auto* options, auto* table) {
+       {Partitioned,
+        [](auto* options, auto* table) {
           options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
           table->index_shortening =
               BlockBasedTableOptions::IndexShorteningMode::kNoShortening;
-        }}});
-#endif
-  return cases;
+        }}},
+  };
 }
 
 std::vector<ReplacedCase> FormatsAndCompressions() {

@@ -299,15 +299,13 @@ class Walk {
         Open();
         visitor_->Add(nullptr, &prefix);
       }
-      // Nothing is between the last key of the partition and the end of it: no
-      // iterator comes from there, and RocksDB may have left the prefix out.
-      if (has_prefix && open_ && !at_end_) visitor_->AddNeighbour(prefix);
+      if (has_prefix && open_) visitor_->AddNeighbour(prefix, !at_end_);
       Close();
       ++partition_;
     }
     if (partition_ != last_partition && last_prefix_.has_value()) {
       Open();
-      visitor_->AddNeighbour(*last_prefix_);
+      visitor_->AddNeighbour(*last_prefix_, true);
     }
     for (;;) {
       Open();

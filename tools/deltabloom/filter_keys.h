@@ -54,8 +54,10 @@ class FilterKeysVisitor {
   // The prefix of the last key before the partition, or of the first one after
   // it: iterators that seek backwards or forwards from within the partition
   // look it up here. RocksDB leaves the first out: before 6.20, and before 9.5
-  // in tables without whole keys.
-  virtual void AddNeighbour(std::string_view prefix) = 0;
+  // in tables without whole keys. `is_there` is false for the prefix after a
+  // partition that ends with its last key: no iterator comes from between, and
+  // RocksDB adds it from some 9.x on only.
+  virtual void AddNeighbour(std::string_view prefix, bool is_there) = 0;
   virtual void End() = 0;
 };
 

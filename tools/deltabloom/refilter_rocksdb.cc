@@ -274,7 +274,7 @@ class FilterMaker : public FilterKeysVisitor {
     }
   }
 
-  void AddNeighbour(std::string_view prefix) override {
+  void AddNeighbour(std::string_view prefix, bool /*is_there*/) override {
     builder_->AddKey(ToSlice(prefix));
   }
 

@@ -137,8 +137,8 @@ class Verifier : public FilterKeysVisitor {
     if (key != nullptr) lookups_.Key(*key);
     if (prefix != nullptr) lookups_.Prefix(*prefix, absent_prefixes_);
   }
-  void AddNeighbour(std::string_view prefix) override {
-    if (whole_keys_) lookups_.Prefix(prefix, false);
+  void AddNeighbour(std::string_view prefix, bool is_there) override {
+    if (whole_keys_ && is_there) lookups_.Prefix(prefix, false);
   }
   void End() override { lookups_.End(); }
 
