@@ -320,7 +320,7 @@ TEST(RangesByNameTest, EveryDelimiterSurvivesAnOptionsFile) {
     RocksDBRangeOptions options;
     options.prefixes.clear();
     for (int byte = first; byte < first + 16; ++byte) {
-      char text[8];
+      char text[16];
       std::snprintf(text, sizeof(text), ",0x%02x", byte);
       options.prefixes += options.prefixes.empty() ? text + 1 : text;
     }

@@ -507,10 +507,10 @@ TEST_F(PartitionIndex, BadDifferences) {
 // From format_version 8 on keys may have a common prefix at the begin of the
 // block, differences are stored as one more, and zero stands before a handle.
 TEST(CraftedTables, PartitionIndexOfVersion8) {
-  for (const uint32_t version : {7, 8}) {
+  for (const uint32_t version : {7U, 8U}) {
     Crafted table(version);
     std::vector<BlockHandle> blocks;
-    for (const size_t size : {10, 7, 10, 7, 20, 10}) {
+    for (const size_t size : {10U, 7U, 10U, 7U, 20U, 10U}) {
       // The third does not follow the second.
       if (blocks.size() == 2) table.Add("other");
       blocks.push_back(table.Add(std::string(size, 'f')));
@@ -700,7 +700,7 @@ TEST(ExtendedFooter, BadContent) {
 // From format_version 8 on the upper half of the metaindex's size counts bytes
 // between its trailer and the footer.
 TEST(ExtendedFooter, BytesAfterTheMetaindex) {
-  for (const uint32_t version : {7, 8}) {
+  for (const uint32_t version : {7U, 8U}) {
     Crafted table(version);
     const BlockHandle index = table.Add(Block(""));
     const BlockHandle metaindex =
