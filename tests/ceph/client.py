@@ -104,7 +104,12 @@ def main():
     what, *numbers = sys.argv[1:]
     cluster = connected()
     pool = cluster.open_ioctx("data")
-    {"put": put, "get": get, "absent": absent}[what](pool, *map(int, numbers))
+    try:
+        {"put": put, "get": get, "absent": absent}[what](pool, *map(int, numbers))
+    finally:
+        # Else threads of librados may run while the process ends.
+        pool.close()
+        cluster.shutdown()
 
 
 main()
