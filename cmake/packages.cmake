@@ -53,11 +53,14 @@ endmacro()
 set(exactly "(= ${PROJECT_VERSION}-${DELTABLOOM_PACKAGE_REVISION})")
 set(development_depends "libdeltabloom${abi} ${exactly}")
 
-deltabloom_package(runtime libdeltabloom${abi} libs
+# A build from RocksDB's headers alone has a module and its loader only.
+if(NOT DELTABLOOM_ROCKSDB_HEADERS)
+  deltabloom_package(runtime libdeltabloom${abi} libs
   "filters for sorted string tables: the libraries"
   DESCRIPTION
     "Bloom and ribbon filters as plain bytes, in the layouts classic, local and"
     "compact, and filters that threads, or services in C++, Java and Go, share.")
+endif()
 if(TARGET deltabloom_redis)
   deltabloom_package(redis libdeltabloom-redis${abi} libs
     "filters for sorted string tables: Bloom filters in Redis"
@@ -80,6 +83,9 @@ if(TARGET deltabloom_rocksdb)
       "A filter policy for the unmodified RocksDB ${minor}, by a call, by name in"
       "OPTIONS files, or from C. Fewer false positives per byte than RocksDB's own"
       "filters, which it reads.")
+endif()
+if(TARGET deltabloom_rocksdb_module)
+  set(minor ${deltabloom_rocksdb_minor})
   deltabloom_package(plugin deltabloom-rocksdb-plugin database
     "filters for sorted string tables: plugin for RocksDB"
     SUGGESTS "deltabloom-rocksdb${minor}-module, deltabloom-tools, rocksdb-tools"
@@ -106,12 +112,15 @@ if(TARGET deltabloom_rocksdb)
         "are, that use a shared LevelDB.")
     set(CPACK_DEBIAN_DELTABLOOM_LEVELDB_MODULE_PACKAGE_SHLIBDEPS OFF)
   endif()
+endif()
+if(TARGET deltabloom_rocksdb)
   string(REGEX MATCH "^([0-9]+)\\.([0-9]+)" next ${minor})
   math(EXPR next "${CMAKE_MATCH_2} + 1")
   string(APPEND development_depends
     ", libdeltabloom-rocksdb${minor}-${abi} ${exactly}, librocksdb-dev (>= ${minor}), "
     "librocksdb-dev (<< ${CMAKE_MATCH_1}.${next})")
 endif()
+if(NOT DELTABLOOM_ROCKSDB_HEADERS)
 deltabloom_package(development libdeltabloom-dev libdevel
   "filters for sorted string tables: headers"
   DEPENDS "${development_depends}"
@@ -119,6 +128,7 @@ deltabloom_package(development libdeltabloom-dev libdevel
   DESCRIPTION
     "Headers of Deltabloom's libraries, and the libraries for static linking,"
     "with files for CMake's find_package and for pkg-config.")
+endif()
 if(TARGET deltabloom_tool)
   deltabloom_package(tools deltabloom-tools database
     "filters for sorted string tables: the command deltabloom"

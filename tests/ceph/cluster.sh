@@ -3,8 +3,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 objects=${OBJECTS:-6000}
-plugin=/usr/local/lib/libdeltabloom_rocksdb_plugin.so
-modules=/usr/local/lib/deltabloom
+plugin=/usr/lib/x86_64-linux-gnu/libdeltabloom_rocksdb_plugin.so
+modules=/usr/lib/x86_64-linux-gnu/deltabloom
 osd=/var/lib/ceph/osd/ceph-0
 install -m 755 "$here/systemctl" /usr/local/bin/systemctl
 rm -f /run/ceph-*.pid # of an earlier run

@@ -10,9 +10,8 @@ if ! command -v ceph-osd >/dev/null; then
   apt-get install -yq --no-install-recommends ceph-mon ceph-osd ceph-common python3-rados \
     g++ cmake ninja-build procps >/dev/null
 fi
-cmake -S /deltabloom -B /deltabloom/build/ceph -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_FAST_BUILD=ON \
-  -DDELTABLOOM_ROCKSDB_HEADERS=/rocksdb-headers >/dev/null
-cmake --build /deltabloom/build/ceph -j "${JOBS:-$(nproc)}"
+# With the network that the page's first command needs.
+(cd /deltabloom && script/package /rocksdb-headers)
 # The first process of the namespaces is a shell, which waits for the daemons. The
 # loopback device is down there.
 exec unshare --propagation unchanged --mount-proc --pid --fork --kill-child --net bash -c '

@@ -29,6 +29,7 @@ class LookupTest
         {PolicyFromString("id=deltabloom" + text), partitioned,
          [&change](Options* options, BlockBasedTableOptions* table) {
            table->detect_filter_construct_corruption = true;
+           table->optimize_filters_for_memory = false;  // sizes as planned
            if (change) change(options, table);
          }});
   }

@@ -402,9 +402,10 @@ class Hosts(InAFolder):
         for variable, loads in (("TMPDIR", True), ("DELTABLOOM_MODULES", False)):
             mounted = stock.noexec(self.folder, MODULE)
             done = stock.load_later(PLUGIN, ROCKSDB, before=mounted, **{variable: str(self.folder)})
-            if "unshare failed" in done.stderr or "permission denied" in done.stderr:
+            # Within a chroot nothing can be mounted for one process alone.
+            if "unshare: " in done.stderr or "permission denied" in done.stderr:
                 self.skipTest(done.stderr)
-            self.assertEqual(done.stdout[0], "1" if loads else "0", done.stdout + done.stderr)
+            self.assertEqual(done.stdout[:1], "1" if loads else "0", done.stdout + done.stderr)
             if not loads:
                 self.assertIn("mounted noexec?", done.stdout)
 
