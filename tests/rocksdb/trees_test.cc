@@ -52,8 +52,9 @@ void Universal(int levels, Options* options) {
 }
 
 constexpr Style kStyles[] = {
-    {"dynamic10", [](Options* o) { Leveled(10, true, o); }, .18},
-    {"dynamic4", [](Options* o) { Leveled(4, true, o); }, .32},
+    // Level 0 alone may keep three flushes, .13 of such a tree; .25 was seen.
+    {"dynamic10", [](Options* o) { Leveled(10, true, o); }, .3},
+    {"dynamic4", [](Options* o) { Leveled(4, true, o); }, .4},
     // The last level may just have begun.
     {"static10", [](Options* o) { Leveled(10, false, o); }, 1},
     {"static4", [](Options* o) { Leveled(4, false, o); }, .75},
