@@ -945,7 +945,7 @@ first. A finding has "severity": "problem", "unknown" or "note", a "code" that
 stays the same in all releases, "what" and "to_do". Codes of problems are
 no_policy_in_process, options_without_policy, policy_cannot_work,
 tables_without_filter, filters_not_queried, filters_match_most_keys,
-filters_of_few_prefixes, collectors_not_read and levels_without_listener.
+filters_of_few_prefixes and collectors_not_read.
 Unknown values are null.)";
   manual.examples = {
       {"deltabloom doctor", "whether programs here can use the policy"},
