@@ -61,7 +61,7 @@ class Reader {
     }
     return number;
   }
-  // A text behind its size in so many bytes.
+  // Returns a text that follows its size, a number of `bytes_of_size` bytes.
   std::string_view Text(size_t bytes_of_size) {
     return Take(static_cast<size_t>(Number(bytes_of_size)));
   }
