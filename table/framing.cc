@@ -32,7 +32,7 @@ constexpr uint8_t kFramingVersion = 1;
 constexpr uint32_t kCheckSeed = 0xde17ab10;
 
 // Flags of the optional fields that this version writes and reads, and their
-// sizes. A field precedes those with lower flags.
+// sizes. A field stands before those with lower flags.
 constexpr unsigned kSeedFlag = 1 << 0;
 constexpr unsigned kTransformFlag = 1 << 1;
 constexpr unsigned kPayloadCheckFlag = 1 << 2;
@@ -49,7 +49,8 @@ constexpr size_t FramingSizeOf(unsigned flags) {
 
 constexpr size_t kMaxFramingSize = FramingSizeOf(kKnownFlags);
 
-// The offset from the end of the field of `flag`, if it is among `flags`.
+// Returns how far before the end the field of `flag` starts, if it is among
+// `flags`.
 size_t FieldAt(unsigned flags, unsigned flag) {
   return FramingSizeOf(flags & (2 * flag - 1));
 }
@@ -80,7 +81,7 @@ std::string Describe(const HashedKeys& keys) {
   return text + std::string(keys.seeded ? ", seeded" : "");
 }
 
-// Covers the framing and the total length.
+// Returns the check, which covers the framing and the total size.
 uint32_t Check(const unsigned char* end, size_t framing_size,
                uint64_t total_size) {
   char covered[kMaxFramingSize + 8];
@@ -90,7 +91,7 @@ uint32_t Check(const unsigned char* end, size_t framing_size,
   return MurmurHash2(covered, framing_size + 8, kCheckSeed);
 }
 
-// The check of all bytes from begin to end.
+// Returns the check of all bytes from begin to end.
 uint64_t PayloadCheck(const unsigned char* begin, const unsigned char* end) {
   return Hash64(reinterpret_cast<const char*>(begin),
                 static_cast<size_t>(end - begin));

@@ -1,5 +1,5 @@
 // The two framings of a filter (docs/format.md, chapter "Framings"). The caller
-// states which one it has; it is never guessed.
+// states which one the bytes have; a parser never guesses.
 //
 //   raw     payload | last byte               for all engines except RocksDB
 //   sealed  payload | optional fields | trailer | last byte     for RocksDB
@@ -39,7 +39,7 @@ enum class FilterKind : uint8_t {
 // The mapping of keys to the bytes that the layout of a sealed filter hashed.
 // By default the layout hashes the keys themselves.
 struct HashedKeys {
-  bool transformed = false;  // by the key transform of this id
+  bool transformed = false;  // first by the key transform of this id
   uint32_t transform_id = 0;
   bool seeded = false;  // then by SeededKey under this seed
   SipHashKey seed;
@@ -68,7 +68,7 @@ struct SealOptions {
   HashedKeys keys = {};
 };
 
-// Bytes that Seal writes.
+// Returns the number of bytes that Seal writes.
 size_t SealedFramingSize(const SealOptions& options);
 
 // Writes the framing after payload[0 .. payload_size).
@@ -89,7 +89,7 @@ struct LevelAtCreation {
   bool bottommost = false;
 };
 LevelAtCreation ParseLevelByte(uint8_t byte);
-// kUnknownLevel for a level that the byte cannot represent.
+// Returns kUnknownLevel for a level that the byte cannot represent.
 uint8_t LevelByte(const LevelAtCreation& level);
 
 }  // namespace deltabloom::internal

@@ -1,6 +1,7 @@
 // The 64-bit hash of keys in the layouts local and compact, and what they
-// derive from it. On disk and therefore frozen: docs/format.md, "The 64-bit
-// hash", is the definition, with the reasons for its shape in docs/design.md.
+// derive from it. Filters on disk depend on it, so it is frozen:
+// docs/format.md, "The 64-bit hash", defines it. docs/design.md has the reasons
+// for its shape.
 #pragma once
 
 #include <cassert>
@@ -40,7 +41,7 @@ inline Pair64 Multiply128(uint64_t a, uint64_t b) {
 }
 
 // Maps a hash to [0, n) evenly, in the order of the hashes: floor(hash * n /
-// 2^64). Depends on the high bits of the hash most.
+// 2^64). The result depends mostly on the high bits of the hash.
 inline uint64_t ScaleHash(uint64_t hash, uint64_t n) {
   return Multiply128(hash, n).high;
 }
@@ -53,9 +54,9 @@ inline constexpr uint64_t kHash64Lanes[4] = {
 inline constexpr uint64_t kHash64End = 0x510e527fade682d1;
 inline constexpr uint64_t kHash64Add = 0x9b05688c2b3e6c1f;
 
-// One multiplication that loses no input: for every fixed a the result is
-// injective in b and the other way round, also where a half of the product
-// alone is not (a = 0 makes it 0 for every b).
+// A multiplication that loses no input: for every fixed a the result is
+// injective in b, and for every fixed b in a. The product alone is not: with
+// a = 0 it is 0 for every b.
 inline Pair64 Hash64Step(uint64_t a, uint64_t b) {
   const Pair64 product = Multiply128(a, b);
   return {product.low, product.high + (a - b + kHash64Add)};
@@ -71,7 +72,8 @@ inline uint64_t Hash64Finish(uint64_t a, uint64_t b, uint64_t size) {
 inline bool IsHash64Short(size_t size) { return size - 8 <= 16 - 8; }
 inline bool IsHash64Medium(size_t size) { return size - 17 <= 32 - 17; }
 
-// `kept`: the bits of the last word that count. More than 8 bytes without them.
+// `kept` masks the last 8 bytes; it may clear bits of the very last byte only,
+// and only in keys of more than 8 bytes, where no other word has that byte.
 inline uint64_t Hash64Short(const char* data, size_t size,
                             uint64_t kept = ~uint64_t{0}) {
   const uint64_t last = LoadFixed64(data + size - 8) & kept;
@@ -108,7 +110,7 @@ inline uint64_t Hash64Long(const char* data, size_t size,
   return Hash64Finish(x.low ^ y.high, x.high ^ y.low, size);
 }
 
-// The words of keys of at most 16 bytes. Every byte is in one of them.
+// The words of keys of at most 16 bytes. Every byte is in at least one of them.
 inline Pair64 ShortWords(const char* data, size_t size) {
   if (size >= 8) return {LoadFixed64(data), LoadFixed64(data + size - 8)};
   if (size >= 4) return {LoadFixed32(data), LoadFixed32(data + size - 4)};
@@ -155,8 +157,9 @@ inline uint64_t Hash64OfBits(const char* data, size_t bits) {
   return Hash64AnySize(word, size);
 }
 
-// Another hash from a hash: for every `stream` a permutation of the 64-bit
-// values, so unequal hashes stay unequal. Streams are as good as independent.
+// Derives another hash from a hash. For every `stream` it is a permutation of
+// the 64-bit values, so unequal hashes stay unequal. The hashes of different
+// streams are as good as independent.
 inline uint64_t Remix64(uint64_t hash, uint64_t stream) {
   constexpr uint64_t kMultiplier = 0xd6e8feb86659fd93;
   uint64_t x = hash + (stream + 1) * kHash64Lanes[1];

@@ -1,5 +1,6 @@
-// The hashes of keys added so far, in the order they came: in chunks, so that a
-// growing list copies none and needs one more chunk at most.
+// The hashes of the keys added so far, in the order they came. The list
+// consists of chunks, so that it grows without copying and has little unused
+// memory.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace deltabloom::internal {
 
 class HashList {
  public:
-  // hash_size: bytes stored per hash, 4 or 8: the low bytes of each hash.
+  // hash_size: 4 or 8, the number of bytes of each hash that are stored, from
+  // the lowest on.
   explicit HashList(unsigned hash_size) : hash_size_(hash_size) {}
 
   void Add(uint64_t hash) {
@@ -72,7 +74,8 @@ class HashList {
 
   // Kept out of Add, so that Add needs few registers.
   __attribute__((noinline)) void AddChunk() {
-    // A thirty-second of the list, so that the unused part is always small.
+    // A new chunk is a thirty-second of the list, so that the unused part is
+    // always small.
     const size_t bytes =
         std::clamp(static_cast<size_t>(memory_size_ / 32) & ~size_t{7},
                    kFirstChunkBytes, kLargestChunkBytes);

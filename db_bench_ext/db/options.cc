@@ -211,7 +211,7 @@ void DeclareTrees(CLI::App* app, Given* given, Options* options) {
           "--steps", options->steps,
           "levels: what the tables of the tree would have if those that are "
           "not\n"
-          "bottommost got so many bits per key more, 0 to 20, by the formulas\n"
+          "bottommost got 0 to 20 bits per key more, by the formulas\n"
           "[none]"))
       ->transform(bench::Number(0, 20));
   app->add_option("--db", options->db,

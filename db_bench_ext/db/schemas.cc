@@ -444,8 +444,8 @@ Scan SchemaKeys::ScanOf(Finds finds, uint64_t i) const {
   const uint64_t random = Mix(Mix(seed_) + i);
   if (schema_.scan == nullptr) {
     const std::vector<Scan>& scans = scans_[static_cast<size_t>(finds)];
-    // A file may have no scan that finds so many keys: then one that finds
-    // none.
+    // If a file has no scan that finds this many keys, it returns one that
+    // finds none.
     return scans.empty() ? scans_[0][random % scans_[0].size()]
                          : scans[random % scans.size()];
   }

@@ -175,7 +175,7 @@ struct rocksdb_options_t;
 
 /* Sets the policy that `filters` describes, as above, in the block-based table
  * factory of `options`, whose other settings stay. It is for bindings that give
- * away their rocksdb_options_t only. Call it after
+ * access to their rocksdb_options_t only. Call it after
  * rocksdb_options_set_block_based_table_factory(), which replaces the policy.
  * Returns 1, or 0 with `options` as before. Also registers the policy, as
  * below.
@@ -196,9 +196,9 @@ DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_statistics(const char* format,
 struct rocksdb_t;
 struct rocksdb_column_family_handle_t;
 
-/* Returns the text, with all options, of the policy that the options, or a
- * column family of an open database (the default one if `family` is null),
- * have; an error if they have none, or one that is not Deltabloom's: RocksDB
+/* Return the text, with all options, of the filter policy of the options, or of
+ * a column family of an open database (the default one if `family` is null). It
+ * is an error if there is no policy, or one that is not Deltabloom's: RocksDB
  * itself says nothing. The caller frees the text. */
 DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_filters_of_options(
     const struct rocksdb_options_t* options, char** errptr);
@@ -206,8 +206,9 @@ DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_filters_of_database(
     struct rocksdb_t* db, struct rocksdb_column_family_handle_t* family,
     char** errptr);
 
-/* Does what CheckRocksDBText() does in C++: returns what the text of a filter
- * policy or of a collector of range filters means. The caller frees it. */
+/* Does what CheckRocksDBText() does in C++: parses the text of a filter policy
+ * or of a collector of range filters, and returns it with all options. The
+ * caller frees it. */
 DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_check(const char* text,
                                                    char** errptr);
 

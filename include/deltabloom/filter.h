@@ -1,10 +1,10 @@
 // Filters as plain bytes: build them from keys, query them for keys.
 //
 // A filter answers the question "may this key have been added?". The answer is
-// never no for a key that was added; for other keys it is yes at a small rate,
-// the false-positive rate. docs/format.md defines every byte of the *raw*
-// filters here. Store them under a checksum: a filter cannot detect most
-// changed bits.
+// never no for a key that was added. For other keys it is yes at a small rate,
+// the false-positive rate. docs/format.md defines every byte of these *raw*
+// filters. Store them under a checksum: a filter cannot detect most changed
+// bits.
 #ifndef DELTABLOOM_FILTER_H_
 #define DELTABLOOM_FILTER_H_
 
@@ -101,7 +101,7 @@ struct ParsedFilter;
 
 // A view over filter bytes, parsed once; the bytes must outlive it. Any bytes
 // are safe: those that are not a known filter answer "may match". A filter of
-// no byte or of one holds no key, as in LevelDB. Thread-safe.
+// fewer than two bytes holds no key, as in LevelDB. Thread-safe.
 class DELTABLOOM_EXPORT Filter {
  public:
   explicit Filter(std::string_view filter, Hash hash = Hash::kMurmurHash2);
@@ -124,7 +124,8 @@ class DELTABLOOM_EXPORT Filter {
 
   // The lookup for the layout of the filter and this CPU.
   bool (*may_match_)(const internal::ParsedFilter&, std::string_view key);
-  // A ParsedFilter, which may change and grow without a change of this header.
+  // Holds a ParsedFilter, which may change and grow without a change of this
+  // header.
   alignas(8) unsigned char parsed_[120];
 };
 

@@ -1,5 +1,5 @@
-// The filters of one table in one block, cut by position in the file, in
-// LevelDB's framing byte for byte (docs/format.md, chapter "Filter block").
+// The filters of one table in one block, each for the data blocks in one part
+// of the file. The bytes are LevelDB's: docs/format.md, chapter "Filter block".
 #ifndef DELTABLOOM_FILTER_BLOCK_H_
 #define DELTABLOOM_FILTER_BLOCK_H_
 
@@ -75,7 +75,7 @@ class DELTABLOOM_EXPORT FilterBlockBuilder {
   uint64_t block_offset_ = 0;
   std::string error_;
 
-  std::string filters_;  // of closed windows; in the end the whole block
+  std::string filters_;  // of closed windows; after Finish the whole block
   std::vector<uint32_t> offsets_;
   std::string keys_;  // of the open window, one after the other
   std::vector<size_t> key_ends_;

@@ -30,8 +30,8 @@ class DELTABLOOM_EXPORT FilterPolicy {
                             std::string* dst) const = 0;
 
   // Returns true for every key that CreateFilter put into `filter`, and for any
-  // key if the bytes are not recognised. A filter of no byte or of one holds no
-  // key.
+  // key if the bytes are not recognised. A filter of fewer than two bytes holds
+  // no key.
   virtual bool KeyMayMatch(std::string_view key,
                            std::string_view filter) const = 0;
 };

@@ -1,8 +1,9 @@
-// Key transforms, for comparators under which different bytes are equal: a
-// function that maps equal keys to the same bytes, which are hashed instead.
-// Under a comparator that ignores case, a filter with "Key" would otherwise
-// reject "key". Every filter stores the transform it was built with, and a
-// policy queries only filters of its own: docs/guide.md, "Key transforms".
+// Key transforms, for comparators that treat different bytes as equal. A key
+// transform is a function that maps equal keys to the same bytes, and filters
+// hash these bytes. Without it, under a comparator that ignores case, a filter
+// with "Key" would reject "key". Every filter stores the transform it was built
+// with, and a policy queries only filters that were built with the policy's own
+// transform: docs/guide.md, "Key transforms".
 #ifndef DELTABLOOM_KEY_TRANSFORM_H_
 #define DELTABLOOM_KEY_TRANSFORM_H_
 
@@ -17,7 +18,7 @@
 
 namespace deltabloom {
 
-// Memory for the result of a transform that is not a part of the key.
+// Memory for the result of a transform, if it is not a part of the key.
 class KeyScratch {
  public:
   // Returns at least `size` bytes with any content, valid until the next call.
@@ -42,8 +43,8 @@ struct KeyTransform {
   // - It takes any bytes, also those that are not keys: none, parts of keys,
   //   bounds of iterators. RocksDB strips its own timestamps first.
   // - Keys that are equal under the comparator give the same result. With a
-  //   prefix extractor so do their prefixes, and all of them are in its domain
-  //   or none.
+  //   prefix extractor their prefixes do so, too, and either all of these keys
+  //   are in the extractor's domain or none is.
   // - Many threads call it at the same time. It must not use RocksDB.
   // - If it throws, the filter being built or queried matches every key.
   using Function = std::function<std::string_view(std::string_view key,

@@ -23,15 +23,15 @@ namespace deltabloom {
 
 // Replaces leveldb::NewBloomFilterPolicy, with the same name and the same
 // filters, byte for byte. bits_per_key: 0 to 1000; 10 gives about 1 % false
-// positives. Returns null for other values, with *error, which says so: LevelDB
-// takes a null policy for none.
+// positives. For other values it returns null and sets *error to one line.
+// Check the result: LevelDB treats a null policy as "no filter".
 DELTABLOOM_EXPORT std::unique_ptr<const leveldb::FilterPolicy>
 NewLevelDBBloomFilterPolicy(double bits_per_key, std::string* error = nullptr);
 
-// Returns a policy with any options; null for invalid ones, with *error, which
-// is the text of options.Validate(). With Hash::kLevelDB
-// it is the one above. With Hash::kMurmurHash2 it has a name of its own, and
-// LevelDB ignores filters of another name until compactions rewrite them.
+// Returns a policy with these options. For invalid ones it returns null and
+// sets *error to the text of options.Validate(). With Hash::kLevelDB it is the
+// policy above. With Hash::kMurmurHash2 it has a name of its own, and LevelDB
+// ignores filters of another name until compactions rewrite them.
 DELTABLOOM_EXPORT std::unique_ptr<const leveldb::FilterPolicy>
 NewLevelDBFilterPolicy(const FilterOptions& options,
                        std::string* error = nullptr);

@@ -1,7 +1,7 @@
-// Prefix functions, for range filters of keys that neither lengths nor
-// delimiters divide: a function that names the places at which the components
-// of a key end. docs/format.md, "Which prefixes", says how range filters use
-// them.
+// Prefix functions, for range filters of keys whose components have neither a
+// fixed length nor a delimiter. A prefix function returns the places at which
+// the components of a key end. docs/format.md, "Which prefixes", says how range
+// filters use them.
 #ifndef DELTABLOOM_PREFIX_FUNCTION_H_
 #define DELTABLOOM_PREFIX_FUNCTION_H_
 
@@ -19,14 +19,14 @@ namespace deltabloom {
 struct PrefixFunction {
   // Appends the ends of the components of `key` to *ends, which is empty:
   // ascending, from 1 to the size of the key. Those beyond 1,024 are ignored.
-  // - An end depends only on the bytes before it: whatever bytes follow, or if
-  //   none do, the same ends come back. "After the last ':'" is not such a
-  //   function: it ends "a:b" at 2 and "a:b:c" at 4. Scans would lose keys.
+  // - An end depends only on the bytes before it, not on those that follow.
+  //   "After the last ':'" is not such a function: it returns 2 for "a:b" and 4
+  //   for "a:b:c". Scans would lose keys.
   // - It takes any bytes: whole keys, and the bytes that all keys of a scan
   //   share, which may stop anywhere.
   // - Many threads call it at the same time. It must not use RocksDB.
   // - If it throws, or the ends do not ascend, a table gets no filter, and a
-  //   scan skips none.
+  //   scan skips no table.
   using Function =
       std::function<void(std::string_view key, std::vector<size_t>* ends)>;
 
@@ -45,12 +45,12 @@ struct PrefixFunction {
 // and version are registered already. Thread-safe.
 //
 // Registered from the start are version 1 of
-// - groups_of_8: strings in groups of 8 bytes with a marker behind each, as
+// - groups_of_8: strings in groups of 8 bytes with a marker after each, as
 //   TiDB's codec (util/codec/bytes.go) and MyRocks (rdb_datadic.cc,
-//   RDB_ESCAPE_LENGTH) store them. A string goes on behind a marker of 255 or
-//   9, ends behind one of 0 to 8 or 247 to 254, and no other marker is known.
+//   RDB_ESCAPE_LENGTH) store them. A string continues after a marker of 255 or
+//   9, and ends after one of 0 to 8 or 247 to 254. Other markers are not known.
 // - kvrocks: keys of Apache Kvrocks without cluster slots (redis_metadata.cc,
-//   InternalKey): a namespace behind its size of 1 byte, a user key behind its
+//   InternalKey): a namespace after its size of 1 byte, a user key after its
 //   size of 4 bytes, big-endian, and a version of 8 bytes.
 DELTABLOOM_EXPORT bool RegisterPrefixFunction(const PrefixFunction& function,
                                               std::string* error = nullptr);

@@ -1,12 +1,13 @@
 // Range filters as plain bytes. A range filter answers "may a key k with lower
-// <= k < upper have been added?", and never no for a range that holds a key: it
-// saves a read for most scans of empty ranges that share a declared prefix.
-// docs/format.md, chapter "Range filter", has the rule, with examples, and
-// defines every byte. Store them under a checksum: not every changed bit can be
-// detected.
+// <= k < upper have been added?". The answer is never no for a range that holds
+// a key. It saves a read for most scans of empty ranges whose keys share a
+// declared prefix. docs/format.md, chapter "Range filter", has the rule, with
+// examples, and defines every byte. Store the bytes under a checksum: not every
+// changed bit can be detected.
 //
-// Keys are ordered by their bytes, as unsigned numbers. Integers in that order
-// are big-endian, signed ones with their highest bit flipped.
+// Keys are ordered by their bytes, as unsigned numbers. Integers have that
+// order if they are big-endian, and signed ones if their highest bit is flipped
+// as well.
 #ifndef DELTABLOOM_RANGE_FILTER_H_
 #define DELTABLOOM_RANGE_FILTER_H_
 
@@ -21,19 +22,20 @@
 namespace deltabloom {
 
 struct DELTABLOOM_EXPORT RangeFilterOptions {
-  // Bits of filter per added key. Legal: above 0, up to 1000. Each prefix gets
-  // as many of them as there are, up to 16. A filter may take 4 KiB more,
-  // however few keys it has, and some 100 bytes for the declaration and the
-  // ends of the keys.
+  // Bits of filter per added key. Legal: above 0, up to 1000. The prefixes of
+  // all keys share these bits evenly, up to 16 for each. A filter may take 4
+  // KiB more, however few keys it has, and some 100 bytes for the declaration
+  // and the ends of the keys.
   double bits_per_key = 8;
 
-  // What the keys of a range share: the places at which prefixes end, separated
-  // by commas; at most 16, of at most 1,024 bytes.
+  // The places at which prefixes of keys end, separated by commas. A range can
+  // be rejected if its keys share such a prefix. At most 16 places, and
+  // prefixes of at most 1,024 bytes.
   //   8           after 8 bytes
   //   56b         after 56 bits; a range asks for up to 8 consecutive ones
   //   '/'         after every '/', up to the 16th; any byte as 0x2f
   //   '/'x3       after the third '/'
-  //   '/'x3+8     8 bytes behind it; in bits '/'x3+20b
+  //   '/'x3+8     8 bytes after the third '/'; in bits '/'x3+20b
   //   kvrocks@1   where a function says that components end, one of those of
   //               prefix_function.h that are registered from the start
   // "auto": every delimiter of ASCII punctuation that nine in ten keys have.
@@ -64,9 +66,9 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty. Returns false and
-  // appends nothing if the keys were not in order, there was no key, too little
-  // memory, fewer than 2 bits for each prefix, or no delimiter for "auto".
-  // Treat every range as "may match" then.
+  // appends nothing if the keys were not in order, or if there was no key, too
+  // little memory, fewer than 2 bits for each prefix, or no delimiter for
+  // "auto". Treat every range as "may match" then.
   bool Finish(std::string* dst) noexcept;
 
  private:

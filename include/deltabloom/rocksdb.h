@@ -47,39 +47,39 @@ inline constexpr uint64_t kUnlimited = UINT64_MAX;
 inline constexpr double kUpperStepBits = 2.5;
 
 struct DELTABLOOM_EXPORT RocksDBFilterOptions {
-  // Bits of filter per key, rounded to thousandths, of each table of which
-  // RocksDB says that it is bottommost, which means that no older data of its
-  // keys is below it. Those are nearly all tables of the last level. Tables of
-  // SstFileWriter and under FIFO compaction have as many. Legal: 0 to 1000.
-  // With less than 0.5, before rounding, such tables have no filter.
+  // Bits of filter per key, rounded to thousandths, of bottommost tables.
+  // RocksDB calls a table bottommost if no older data of its keys is below it;
+  // nearly all tables of the last level are. Tables that SstFileWriter writes,
+  // and all tables under FIFO compaction, also get this number. Legal: 0 to
+  // 1000. With less than 0.5, before rounding, these tables have no filter.
   double bits_per_key = 10;
 
-  // Bits of filter per key of all other tables: those of the upper levels,
-  // which hold few of the keys, but of which a lookup queries the filter of
-  // each. Legal: bits_per_key to 1000. Unset, it follows bits_per_key: with
-  // layout kCompact it is kUpperStepBits more, but none if bits_per_key is less
-  // than 0.5, at most 1000; with other layouts it is bits_per_key. Set it to
-  // bits_per_key for the same bits in all tables.
+  // Bits of filter per key of all other tables, which hold few of the keys, but
+  // whose filters a lookup queries, one in each sorted run. Legal: bits_per_key
+  // to 1000. If it is unset, it follows bits_per_key: with layout kCompact it
+  // is kUpperStepBits more, up to 1000; with other layouts, or if bits_per_key
+  // is less than 0.5, it is bits_per_key. Set it to bits_per_key for the same
+  // bits in all tables.
   std::optional<double> upper_bits_per_key;
 
   // The format of the filters. kCompact has the fewest false positives, kLocal
-  // is the fastest to build; kClassic is for RocksDB of no use but comparison.
+  // is the fastest to build. Use kClassic in RocksDB for comparisons only.
   Layout layout = Layout::kCompact;
 
   // Limit of the temporary memory for building a filter, in bytes; 0: no limit.
   // See FilterOptions::max_build_bytes.
   uint64_t max_build_bytes = 0;
 
-  // The most bytes of a filter, or of each partition of partitioned filters.
-  // Legal: 1 or more. A larger one gets fewer bits per key; if fewer than 2
-  // were left, it is replaced by 17 bytes that match every key. The LOG says
-  // either, once.
+  // Limit of the size of a filter, or of each partition of a partitioned
+  // filter, in bytes. Legal: 1 or more. A filter that would be larger gets
+  // fewer bits per key; if fewer than 2 were left, it is replaced by 17 bytes
+  // that match every key. The LOG says so once for each of these cases.
   uint64_t max_filter_bytes = kUnlimited;
 
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
 
-  // Adds 8 bytes to each filter, by which a reader that opens it detects
-  // changed bits; such a filter answers "may match".
+  // Adds a check of 8 bytes to each filter, which is verified when the filter
+  // is opened. A filter with changed bits then answers "may match".
   bool payload_check = false;
 
   // Protects against an attacker who controls keys and constructs false
@@ -96,8 +96,8 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   std::string key_transform = "none";
 
   // Counts lookups (deltabloom/rocksdb_statistics.h), which takes one to two
-  // nanoseconds each. Changes at run time concern filters built or opened after
-  // them.
+  // nanoseconds each. A change at run time affects filters that are built or
+  // opened after it.
   bool statistics = true;
 
   // Interval in seconds at which flushes and compactions write the statistics
@@ -118,33 +118,33 @@ DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
                        std::string* error = nullptr);
 
-// Returns whether the options of a column family go with the key transform of
-// its filter policy; false with *error as above. RocksDB checks this in
-// DB::Open only: call it before CreateColumnFamily, DB::OpenForReadOnly,
-// OpenAsSecondary and SetOptions of the prefix extractor.
+// Returns whether the options of a column family can be used with the key
+// transform of its filter policy. If not, it sets *error as above. RocksDB
+// checks this in DB::Open only: call it before CreateColumnFamily,
+// DB::OpenForReadOnly, OpenAsSecondary and SetOptions of the prefix extractor.
 DELTABLOOM_EXPORT bool CheckRocksDBFilters(
     const rocksdb::ColumnFamilyOptions& family, std::string* error = nullptr);
 
-// Sets options->bits_per_key to the most with which the filters of all tables
-// that these column families have now take at most filter_bytes together, once
-// compaction has rewritten them; options->upper_bits_per_key becomes unset. The
-// tables of the lowest level of each family count as bottommost, those of level
-// 0 never. Partitioned filters take some per cent more. Then pass bits_per_key
-// to DB::SetOptions of each family, which only the process that has opened the
-// database can do (docs/guide.md, "A total for all filters").
+// Sets options->bits_per_key to the largest number at which the filters of all
+// present tables of these column families take at most filter_bytes together,
+// once compaction has rewritten the tables; unsets options->upper_bits_per_key.
+// The tables of the lowest level of each family count as bottommost, those of
+// level 0 never. Partitioned filters take some per cent more. Then pass
+// bits_per_key to DB::SetOptions of each family, which only the process that
+// has opened the database can do (docs/guide.md, "A total for all filters").
 //
-// Reads the properties of all tables: it takes the time, and reads the blocks,
-// of opening each table that is not in RocksDB's table cache. Call it rarely,
-// not on a path of reads or writes. Returns false without a change, with *error
-// as above, if the properties cannot be read or if 0.5 bits per key are too
-// many.
+// Reads the properties of all tables, for which RocksDB opens each table that
+// is not in its table cache. Call it rarely, not on a path of reads or writes.
+// Returns false without a change, with *error as above, if the properties
+// cannot be read or if 0.5 bits per key are too many.
 DELTABLOOM_EXPORT bool FitRocksDBFilters(
     rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& families,
     uint64_t filter_bytes, RocksDBFilterOptions* options,
     std::string* error = nullptr);
 
-// NewRocksDBFilterPolicy, but throwing std::runtime_error with the text of
-// *error. Not declared in code compiled with -fno-exceptions.
+// Does what NewRocksDBFilterPolicy does, but throws std::runtime_error with the
+// text of *error instead of returning null. Not declared in code compiled with
+// -fno-exceptions.
 #ifdef __cpp_exceptions
 inline std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
@@ -169,22 +169,22 @@ NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
 // *error as above, if the RocksDB library has the wrong version.
 DELTABLOOM_EXPORT bool RegisterRocksDB(std::string* error = nullptr);
 
-// Returns the text, with all options, of the filter policy that the options, or
-// a column family of an open database (the default one if `family` is null),
-// have; or an empty string, with *error as above, if they have none, or one
-// that is not Deltabloom's. RocksDB and programs around it take a text that
-// they cannot use for "no filter" without an error: this function says so.
+// Return the text, with all options, of the filter policy of these options, or
+// of a column family of an open database (the default one if `family` is null).
+// Return an empty string, with *error as above, if there is no policy, or one
+// that is not Deltabloom's. RocksDB, and most programs around it, silently
+// treat a text that they cannot use as "no filter": these functions tell.
 DELTABLOOM_EXPORT std::string GetRocksDBFilters(
     const rocksdb::ColumnFamilyOptions& family, std::string* error = nullptr);
 DELTABLOOM_EXPORT std::string GetRocksDBFilters(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family = nullptr,
     std::string* error = nullptr);
 
-// Returns what a text means, with all options: that of a filter policy
-// ("deltabloom:10") or of a collector of range filters ("deltabloom.range"), as
-// the loaded RocksDB parses it. Returns an empty string, with *error as above,
-// if it is wrong, or names another policy or none. Also registers, as
-// RegisterRocksDB() does.
+// Parses the text of a filter policy ("deltabloom:10") or of a collector of
+// range filters ("deltabloom.range") as the loaded RocksDB does, and returns it
+// with all options. Returns an empty string, with *error as above, if the text
+// is wrong, or names another policy or none. Also does what RegisterRocksDB()
+// does.
 DELTABLOOM_EXPORT std::string CheckRocksDBText(const std::string& text,
                                                std::string* error = nullptr);
 

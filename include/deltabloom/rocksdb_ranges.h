@@ -1,9 +1,8 @@
-// Range filters in RocksDB, 7.0.3 to 11.12, by its public interfaces: each
-// table stores the prefixes of its keys that are declared as a table property,
-// and a scan whose keys share such a prefix skips the tables that do not hold
-// it.
+// Range filters in RocksDB, 7.0.3 to 11.12, by its public interfaces. Each
+// table stores the declared prefixes of its keys as a table property, and a
+// scan whose keys share such a prefix skips the tables that do not hold it.
 //
-//   range_options.prefixes = "':'";  // scans share all up to some ':'
+//   range_options.prefixes = "':'";  // keys of a scan share all up to some ':'
 //   auto ranges = deltabloom::RocksDBRanges::New(range_options, &error);
 //   ranges->AddTo(&family_options, &error);  // before the database is opened
 //   ...
@@ -12,8 +11,8 @@
 //   for (it->SeekToFirst(); it->Valid(); it->Next()) ...
 //
 // A table is skipped only if it holds no key of any kind (value, delete, merge
-// operand) between the bounds; its range tombstones apply all the same. So a
-// scan finds what the same iterator and bounds find without range filters.
+// operand) between the bounds; its range tombstones still apply. So a scan
+// finds what the same iterator and bounds find without range filters.
 // docs/guide.md, "Range scans", says when it pays and when not.
 #ifndef DELTABLOOM_ROCKSDB_RANGES_H_
 #define DELTABLOOM_ROCKSDB_RANGES_H_
@@ -45,17 +44,17 @@ struct DELTABLOOM_EXPORT RocksDBRangeOptions {
   // keys it has.
   double bits_per_key = 8;
 
-  // What the keys of a scan share: places at which a prefix may end, as in
-  // RangeFilterOptions (range_filter.h), for example "'/'" or "8,9". Functions
-  // are those of RegisterPrefixFunction (prefix_function.h). "auto": every
-  // delimiter of ASCII punctuation that nine in ten keys of a table have. A
-  // scan that shares no declared prefix reads the tables as it would without
-  // range filters, and is counted in Statistics().suggestion.
+  // The places at which a prefix of a key may end, as in RangeFilterOptions
+  // (range_filter.h), for example "'/'" or "8,9". Functions are those of
+  // RegisterPrefixFunction (prefix_function.h). "auto": every delimiter of
+  // ASCII punctuation that nine in ten keys of a table have. A scan whose keys
+  // share no declared prefix reads the tables as it would without range
+  // filters, and counts towards Statistics().suggestion.
   std::string prefixes = "auto";
 
-  // The order of keys: "comparator" if its name tells, which is that of
-  // RocksDB's comparators by bytes and in reverse; "bytewise" or
-  // "reverse_bytewise" for a comparator of another name that orders keys so.
+  // The order of keys: "comparator" for RocksDB's own comparators by bytes and
+  // in reverse, which are recognised by name; "bytewise" or "reverse_bytewise"
+  // for a comparator of another name that orders keys so.
   std::string key_order = "comparator";
 
   // The most bytes of one table's property. RocksDB reads it when it opens the
@@ -105,7 +104,7 @@ struct DELTABLOOM_EXPORT RocksDBRangeStatistics {
   uint64_t filters_built = 0;
   uint64_t tables_built_without = 0;
   uint64_t bytes_built = 0;
-  // What to declare, if half of the scans that were let through for nothing
+  // A declaration to use, if half of the scans that read tables for nothing
   // share a prefix that is not declared: "94 % of 60000 empty scans share a
   // prefix that ends with '/': prefixes='/'". RocksDB's LOG has it with each
   // table that is built.
@@ -125,8 +124,8 @@ struct DELTABLOOM_EXPORT RocksDBRangeStatistics {
 // need of it.
 class DELTABLOOM_EXPORT RocksDBRanges {
  public:
-  // Returns an iterator that the caller owns. It must use all of these options;
-  // that it keeps the bounds among them is not required.
+  // Returns an iterator that the caller owns. It must use all of these options,
+  // but need not keep the bounds among them.
   using MakeIterator =
       std::function<rocksdb::Iterator*(const rocksdb::ReadOptions&)>;
 
@@ -147,22 +146,23 @@ class DELTABLOOM_EXPORT RocksDBRanges {
              std::string* error = nullptr);
 
   // Returns an iterator over the keys k with lower <= k < upper; without
-  // `upper` over all from `lower` on. Bounds are without timestamp. It is what
-  // db->NewIterator(options, family) returns, with these and the bounds of
-  // `options` as its bounds, less the tables that can be skipped; options'
-  // table_filter, if set, is asked first. It owns copies of the bounds.
+  // `upper` over all from `lower` on. Bounds are without timestamp. The
+  // iterator finds what db->NewIterator(options, family) finds within these
+  // bounds and those of `options`, but skips the tables that it can. The
+  // table_filter of `options`, if set, is asked first. The iterator owns copies
+  // of the bounds.
   //
   // All of rocksdb::Iterator works in both directions, Refresh included, except
   // Prepare (MultiScan), which does nothing: make an iterator for each range.
-  // Before SeekToLast and SeekForPrev it looks from the front whether there is
-  // any key, unless it has found one, no table that it asked for has a filter
-  // with a prefix for it, or `options` have prefix_same_as_start, tailing or
-  // kBlockCacheTier. RocksDB refuses table filters in some
-  // configurations (min_tombstones_for_range_conversion); then nothing is
-  // skipped, which is counted and, once, written to the LOG.
+  // SeekToLast and SeekForPrev first seek from the front to see whether there
+  // is any key. They do not if a key was found before, if the tables so far had
+  // no filter that this scan can use, or if `options` have
+  // prefix_same_as_start, tailing or kBlockCacheTier. RocksDB refuses table
+  // filters in some configurations (min_tombstones_for_range_conversion); then
+  // no table is skipped, which is counted and, once, written to the LOG.
   //
-  // Without total_order_seek or auto_prefix_mode, and with a prefix extractor,
-  // both bounds must be of one prefix, as without range filters.
+  // With a prefix extractor, and without total_order_seek or auto_prefix_mode,
+  // both bounds must have the same extracted prefix, as without range filters.
   //
   // Throws std::bad_alloc.
   std::unique_ptr<rocksdb::Iterator> NewIterator(
@@ -171,18 +171,18 @@ class DELTABLOOM_EXPORT RocksDBRanges {
       std::optional<std::string_view> upper);
 
   // Returns an iterator over all keys that begin with `prefix`; all else is as
-  // above. It also works in the reverse order of bytes, where no bounds say
-  // this. In any other order it is an iterator whose status is InvalidArgument.
+  // above. It also works in the reverse order of bytes, where no two bounds can
+  // stand for a prefix. In any other order its status is InvalidArgument.
   std::unique_ptr<rocksdb::Iterator> NewPrefixIterator(
       rocksdb::DB* db, const rocksdb::ReadOptions& options,
       rocksdb::ColumnFamilyHandle* family, std::string_view prefix);
 
-  // Do what the functions above do, with an iterator that `make` makes: one of
-  // a transaction, of a WriteBatchWithIndex, or of anything else that takes
+  // Do what the functions above do, with an iterator that `make` returns: one
+  // of a transaction, of a WriteBatchWithIndex, or of anything else that takes
   // ReadOptions. No key outside the bounds is returned, whether or not that
   // iterator keeps them. They return null if `make` does. Keys are ordered by
   // the comparator that AddTo got, or bytewise without AddTo. A refused table
-  // filter is counted only.
+  // filter is counted, but not written to the LOG.
   std::unique_ptr<rocksdb::Iterator> NewIterator(
       const MakeIterator& make, const rocksdb::ReadOptions& options,
       std::string_view lower, std::optional<std::string_view> upper);

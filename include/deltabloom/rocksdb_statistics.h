@@ -38,9 +38,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   uint64_t bytes_built = 0;
   uint64_t keys_built = 0;
 
-  // Filters that RocksDB read from their tables, and their bytes. It reads a
-  // filter with its table, or whenever a lookup does not find it in the block
-  // cache.
+  // Filters that RocksDB read from their tables, and their bytes. RocksDB reads
+  // a filter when it opens the table, or, if filters are in the block cache,
+  // whenever a lookup does not find it there.
   uint64_t filters_loaded = 0;
   uint64_t bytes_loaded = 0;
 
@@ -49,20 +49,19 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   uint64_t lookups = 0;
   uint64_t negatives = 0;
 
-  // The lookups answered "may match" that are expected to be of absent keys:
-  // the sum over the filters of negatives * p / (1 - p), where p is the rate of
-  // the filter, as a share of 1 - p of the absent keys are negatives. Its
-  // standard deviation is about its square root.
+  // The expected number of absent keys that were answered "may match". A filter
+  // of rate p rejects a share of 1 - p of the absent keys, so this is the sum
+  // of negatives * p / (1 - p) over the filters. Its standard deviation is
+  // about its square root.
   double expected_false_positives = 0;
 
-  // False for "always" and "rocksdb", whose rates are not known:
+  // It is false for "always" and "rocksdb", whose rates are not known:
   // expected_false_positives then is 0.
   bool rate_known = false;
 
-  // Gauges: the filters that are open now. RocksDB opens a filter with its
-  // table, or when it is read into the block cache, where it may outlive its
-  // table. keys_open is estimated, as is the rate (docs/guide.md has the
-  // errors); 0 if not known.
+  // Gauges: the filters that are open now, which includes those of closed
+  // tables that are still in the block cache. keys_open is estimated, as is the
+  // rate (docs/guide.md has the errors); it is 0 if not known.
   uint64_t filters_open = 0;
   uint64_t bytes_open = 0;
   uint64_t keys_open = 0;

@@ -63,10 +63,11 @@ DELTABLOOM_EXPORT uint64_t KeysForRate(const BloomSize& size, double rate);
 DELTABLOOM_EXPORT double RateForBitsPerKey(Layout layout, double bits_per_key,
                                            uint64_t keys);
 
-// Returns the fewest bits per key, up to a thousandth of them more, with which
-// that rate is at most `rate`; infinity where 1000 bits per key do not reach
-// it, which is so for rates of 0, and with layout classic for less than some
-// keys / 2^32; 0 for rates of 1 or more; NaN for an unknown layout.
+// Returns the fewest bits per key at which the rate of the function above is at
+// most `rate`, or up to a thousandth more. Returns infinity if 1000 bits per
+// key are too few: for rates of 0, and with layout classic for rates below
+// about keys / 2^32. Returns 0 for rates of 1 or more, and NaN for an unknown
+// layout.
 DELTABLOOM_EXPORT double BitsPerKeyForRate(Layout layout, double rate,
                                            uint64_t keys);
 

@@ -37,7 +37,7 @@ class Fuzz(unittest.TestCase):
             capture_output=True,
             text=True,
         )
-        # The run ends early: so many findings would fill a disk.
+        # The run ends early, as the findings of a whole run would fill a disk.
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stdout, r"\nsst_fuzz +200 .* 20\n")
         finding = top / "work/findings/sst_fuzz/crash-0"

@@ -585,7 +585,7 @@ class StatisticsFile(InAFolder):
         return process
 
     def lookups_in(self, path, at_least):
-        """Waits for a file with so many lookups."""
+        """Waits until the file has `at_least` lookups, and returns their number."""
         lookups = -1
         deadline = time.monotonic() + LONG_SECONDS
         while lookups < at_least and time.monotonic() < deadline:

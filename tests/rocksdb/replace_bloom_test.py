@@ -43,7 +43,7 @@ class InAFolder(unittest.TestCase):
         return done.stdout
 
     def program(self, *words, expected=None, line=None, count=1, command=(), **more):
-        """Runs the program, which prints so many lines of ours on standard error."""
+        """Runs the program, which prints `count` lines of ours on standard error."""
         done = run(*command, sys.executable, PROGRAM, *words, **more)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stdout, expected or FOUND["rocksdb"])

@@ -1,6 +1,6 @@
-// A layout is one way to store a set of hashes in bytes. Each is a row of
-// functions; layout.cc lists the rows. Callers do not depend on which layouts
-// exist, except table/small_filter.h, a short cut to classic.
+// A layout is one way to store a set of hashes in bytes. Each layout is a row
+// of functions; layout.cc lists the rows. Callers do not depend on which
+// layouts exist, except table/small_filter.h, a short cut to classic.
 //
 // Each layout has a folder with the same files: a header of its name (shape,
 // positions of a key's bits), row.cc (planning, parsing and the row), one file
@@ -34,7 +34,7 @@ struct Plan {
   uint64_t keys = 0;
   uint64_t payload_size = 0;  // bytes in front of the framing
   // Temporary memory of build(), without the hash list; and the part of it that
-  // it takes only when it has freed a list that it need not keep.
+  // build() allocates only after it has freed the list, if it may free it.
   uint64_t build_bytes = 0;
   uint64_t late_build_bytes = 0;
   uint8_t last_byte = 0;  // k or marker
@@ -60,18 +60,18 @@ struct LayoutRow {
   uint64_t (*hash)(std::string_view key);
 
   // Fills in a plan, in which `layout` and `keys` are set, for plan->keys keys
-  // at millibits_per_key thousandths of a bit each. False: the layout does not
-  // support this many keys or pays too little, use the fallback.
+  // at millibits_per_key thousandths of a bit each. Returns false if the layout
+  // does not support this many keys or saves too little: use the fallback.
   bool (*plan)(uint32_t millibits_per_key, Plan* plan);
 
   // Enlarges the plan to the largest payload of at most `payload_limit` bytes
   // that the layout can use; never shrinks it.
   void (*grow)(Plan* plan, uint64_t payload_limit);
 
-  // Fills payload[0 .. plan.payload_size), whose bytes are 0. False: use the
-  // fallback; the hashes are then all there, in any order, and the payload is
-  // undefined. Without keep_hashes a build that succeeds may free them as it
-  // goes.
+  // Fills payload[0 .. plan.payload_size), whose bytes are 0. If it returns
+  // false, use the fallback; the hashes are then all there, in any order, and
+  // the payload is undefined. Without keep_hashes a build that succeeds may
+  // free the hashes as it goes.
   bool (*build)(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
                 unsigned char* payload);
 
@@ -79,7 +79,7 @@ struct LayoutRow {
   // false when the fields are inconsistent.
   bool (*parse)(uint8_t last_byte, Cpu cpu, ParsedFilter* parsed);
 
-  // may_match by the hash of a key, after parse().
+  // Does what parsed.may_match does, but takes the hash of the key.
   bool (*may_match_hash)(const ParsedFilter& parsed, uint64_t hash);
 
   // The expected false-positive rate of a filter of `keys` keys, 1 or more,
@@ -97,7 +97,8 @@ struct LayoutRow {
 
 extern const Span<const LayoutRow*> kLayouts;
 
-// The row that writes `layout`, or null: `hash` is an option of classic.
+// Returns the row that writes `layout`, or null. `hash` is a choice of classic
+// only.
 const LayoutRow* FindLayout(Layout layout, Hash hash = Hash::kMurmurHash2);
 
 // The plan of the first of `row` and its fallbacks that has one.
@@ -109,8 +110,8 @@ Plan PlanFilter(const LayoutRow* row, uint64_t keys,
 uint64_t PeakBuildBytes(const Plan& plan, uint64_t hash_list_size,
                         bool keep_hashes);
 
-// The first of `row` and its fallbacks whose plan has PeakBuildBytes of at most
-// max_build_bytes; the last of them if none has. 0: no limit.
+// Returns the first of `row` and its fallbacks whose plan has PeakBuildBytes of
+// at most max_build_bytes, or the last of them if none has. 0: no limit.
 const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
                                       uint32_t millibits_per_key,
                                       uint64_t hash_list_size, bool keep_hashes,
@@ -124,11 +125,11 @@ void AppendRawFilter(const LayoutRow* row, uint32_t millibits_per_key,
 // "classic, local, compact": the names that ParseLayout knows.
 std::string LayoutNames();
 
-// The row whose filters end in `last_byte`, or null. With Hash::kLevelDB only
-// what LevelDB itself reads.
+// Returns the row whose filters end in `last_byte`, or null. With
+// Hash::kLevelDB it finds only filters that LevelDB itself reads.
 const LayoutRow* FindLayoutOfLastByte(uint8_t last_byte, Hash hash);
 
-// Null for an unknown name.
+// Returns null for an unknown name.
 const LayoutRow* FindLayoutOfName(std::string_view name);
 
 // --- Kernels: functions that exist once per set of instructions ------------

@@ -1,5 +1,5 @@
-// Asks one range filter after the other about the same keys. Filters of one
-// scan mostly have one declaration, so that the question is put together once.
+// Asks one range filter after the other about the same keys. The filters of a
+// scan mostly have one declaration, so the question is made once.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ enum class Answer : uint8_t {
 // Not thread-safe.
 class AskedFilters {
  public:
-  // `find` finds the functions that declarations name. `usual`, if there is
-  // one, has the places of the declaration `usual_text`, which then need not be
+  // `find` finds the functions that declarations name. `usual`, if not null,
+  // has the places of the declaration `usual_text`, which then need not be
   // parsed. Both must outlive this object.
   explicit AskedFilters(FindFunction find, const Places* usual = nullptr,
                         std::string_view usual_text = {})
       : find_(find), usual_(usual), usual_text_(usual_text) {}
 
   // REQUIRES: the range is the same each time.
-  // Returns no answer but kUnknown to a filter in another order, or whose
+  // Returns kUnknown for a filter in another order, and for one whose
   // declaration is not valid or names a function that is not registered or
   // throws. Throws std::bad_alloc.
   Answer Ask(const Filter& filter, const KeyRange& range);

@@ -78,8 +78,8 @@ bool Filter::Parse(std::string_view bytes) {
 }
 
 bool Filter::IsOutside(const KeyRange& range) const {
-  // What is stored of the smallest key is not larger than the key. What is
-  // stored of the largest key may be smaller than the key, which begins so.
+  // The stored bytes of the smallest key are not larger than the key. Those of
+  // the largest key may be smaller than the key, which begins with them.
   const std::string_view smallest = header_.smallest;
   const std::string_view largest = header_.largest;
   if (range.smaller && range.smaller->substr(0, largest.size()) > largest) {
@@ -96,7 +96,7 @@ bool Filter::HasKeyFromFront(const KeyRange& range) const {
   if (range.order == Order::kBytewise) {
     return range.smaller && *range.smaller <= header_.largest;
   }
-  // The smallest key goes on with unknown bytes behind those that are stored.
+  // The smallest key goes on with unknown bytes after those that are stored.
   const std::string_view front = range.larger ? *range.larger : range.common;
   return front.substr(0, header_.smallest.size()) > header_.smallest;
 }

@@ -16,7 +16,7 @@ namespace deltabloom::internal::range {
 
 inline constexpr char kFilterVersion = 2;
 
-// What stands before the filter of prefixes.
+// The fields before the filter of prefixes.
 struct FilterHeader {
   Order order = Order::kBytewise;
   Limits limits;
@@ -47,11 +47,11 @@ class Filter {
   // Returns whether all keys lie outside the range, whose order is that of the
   // filter.
   bool IsOutside(const KeyRange& range) const;
-  // Returns whether some key lies in the range or behind it, as far as the ends
-  // of the keys tell.
+  // Returns whether some key lies in the range or after it, as far as the
+  // smallest and the largest key tell.
   bool HasKeyFromFront(const KeyRange& range) const;
-  // Returns false only if no key has one of the prefixes asked for. True if
-  // none is.
+  // Returns false only if no key has one of the prefixes asked for. Returns
+  // true if the question has no prefix.
   bool MayHold(const Question& question) const;
 
   std::string Describe() const;

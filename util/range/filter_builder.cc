@@ -24,8 +24,8 @@
 namespace deltabloom::internal::range {
 namespace {
 
-// Of the first and the last key as many bytes are kept as all keys share, and
-// so many more: enough for two components that differ.
+// A filter stores the bytes that the first and the last key share, and up to
+// this many more of each: enough for two components that differ.
 constexpr size_t kBytesOfEnds = 16;
 
 // A layout may round the size of a filter up by a block of 64 bytes.
@@ -70,8 +70,8 @@ bool FilterBuilder::Add(std::string_view key) {
 
 void FilterBuilder::AddPrefixes(std::string_view key, size_t shared) {
   ends_.clear();
-  // What ends within the shared bytes is a prefix of the last key, too, at the
-  // same place: places depend on nothing but the bytes before them.
+  // A prefix that ends within the shared bytes is one of the last key, too, at
+  // the same place: places depend on nothing but the bytes before them.
   places_.ForEach(key, shared, &found_, [this](size_t place, size_t bits) {
     ends_.push_back({bits, BitOf(place)});
   });
@@ -149,7 +149,7 @@ uint32_t FilterBuilder::DeclaredPlaces() const {
     // Nine in ten: a table may hold a few keys of another kind.
     if (!automatic_ || 10 * keys_with_[i] >= 9 * keys_) declared |= BitOf(i);
   }
-  // A declaration has no more.
+  // A declaration has at most kMaxPlaces places.
   while (__builtin_popcount(declared) > static_cast<int>(kMaxPlaces)) {
     declared &= ~LargestOf(declared);
   }
@@ -224,8 +224,8 @@ std::string FilterBuilder::Finish(const Limits& limits, std::string* dst) {
   header.largest = EndOfKeys(last_);
   if (order_ == Order::kReverse) std::swap(header.smallest, header.largest);
 
-  // The places are chosen before the header is known, which names them: for
-  // candidates the text of all of them is the longest that it can be.
+  // The places are chosen before the size of the header is known, which names
+  // them. So it is taken to name all places, which is the longest text.
   std::string before;
   AppendFilterHeader(header, 0, &before);
   const uint64_t beside =

@@ -16,12 +16,14 @@
 
 namespace deltabloom::internal::range {
 
-// Below so many bits per prefix a filter lets half of its ranges through: a
-// place with as many prefixes is left out, unless it is the last one. 4 bits
-// let a twelfth through, and 2 a third.
+// The fewest bits per prefix: with fewer than the former, the place with the
+// most prefixes is left out, unless it is the last one; with fewer than the
+// latter there is no filter. With 4 bits a filter lets a twelfth of the empty
+// ranges through, with 2 a third.
 inline constexpr double kLeastBitsOfSeveral = 4;
 inline constexpr double kLeastBits = 2;
-// With as many a filter lets 1 in 65,000 through: more would buy nothing.
+// The most bits per prefix: a filter then lets 1 in 65,000 empty ranges
+// through.
 inline constexpr double kMostBits = 16;
 
 // Builds one range filter of keys that come in the order of their bytes, or in
@@ -31,7 +33,7 @@ class FilterBuilder {
  public:
   FilterBuilder(const PlacesToHold& places, Order order, double bits_per_key);
 
-  // Returns false, and the key is not added, if it is out of order.
+  // Returns false, and does not add the key, if it is out of order.
   bool Add(std::string_view key);
 
   // The distinct keys.
@@ -39,10 +41,10 @@ class FilterBuilder {
   // The bytes that the prefixes take until they are in a filter.
   uint64_t MemorySize() const;
   struct Limits {
-    // That the filter may take beside the bits of its keys: a data block, the
-    // least that one needless scan of the table reads. Without it small tables,
-    // in which each key has prefixes of its own, would let many scans through,
-    // though their filters are the smallest part of all.
+    // Bytes that the filter may take in addition to the bits of its keys: a
+    // data block, the least that one needless scan of the table reads. Without
+    // it, small tables in which each key has prefixes of its own would let many
+    // scans through, though their filters are a small part of all.
     uint64_t more_bytes = 4096;
     uint64_t bytes = std::numeric_limits<uint64_t>::max();  // of the filter
     uint64_t build_bytes = 0;  // that Finish may hold; 0: any
@@ -64,7 +66,7 @@ class FilterBuilder {
     size_t bits;
     uint32_t places;
   };
-  // What Finish writes.
+  // The choices of Finish.
   struct Plan {
     uint32_t declared = 0;  // places
     uint32_t held = 0;      // those of them that are not left out

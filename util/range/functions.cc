@@ -38,7 +38,8 @@ void GroupsOf8(std::string_view key, std::vector<size_t>* ends) {
 
 void Kvrocks(std::string_view key, std::vector<size_t>* ends) {
   size_t end = 0;
-  // Goes on by so many bytes and notes the end, if the key has them.
+  // Adds the end of the next `bytes` bytes. Returns false if the key does not
+  // have them.
   const auto go_on = [&](size_t bytes) {
     if (key.size() - end < bytes) return false;
     end += bytes;

@@ -20,7 +20,7 @@ struct Place {
     kLength,    // after `bits`
     kEach,      // after each `byte`
     kCounted,   // `bits` after the count-th `byte`
-    kFunction,  // at the ends of a function of the bytes behind the first
+    kFunction,  // at the ends of a function of the bytes after the first
                 // `bits`
   };
 

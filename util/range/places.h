@@ -15,7 +15,7 @@
 
 namespace deltabloom::internal::range {
 
-// How far places are looked for.
+// The limits up to which places are looked for.
 struct Limits {
   size_t delimiters = kMaxDelimiters;  // of each byte
   size_t bytes = kMaxPlaceBytes;
@@ -49,14 +49,13 @@ class Places {
 
   const std::vector<Place>& places() const { return places_; }
 
-  // Calls fn(i, bits) for each end of a prefix of `whole` at the i-th place, in
-  // bits from the start of the text, that lies behind `shared` bytes. Only a
-  // window may end behind the text; its start lies within it. Throws what a
-  // function throws, or std::invalid_argument if its ends do not ascend; then
-  // *found must be a new one in the next call.
-  // REQUIRES: *found is new and `shared` is 0, or it is that of a text which
-  // begins with the same `shared` bytes. So delimiters are looked for behind
-  // these only.
+  // Calls fn(i, bits) for each prefix of `whole` that ends at the i-th place
+  // and after the first `shared` bytes; `bits` is its size. Only a window may
+  // end after the end of `whole`; it starts within it. Throws what a function
+  // throws, or std::invalid_argument if its ends do not ascend; then *found
+  // must be a new one in the next call. REQUIRES: *found is new and `shared` is
+  // 0, or it is that of a text which begins with the same `shared` bytes. So
+  // delimiters are looked for after these only.
   template <typename Fn>
   void ForEach(std::string_view whole, size_t shared, Found* found,
                const Fn& fn) const;
@@ -88,7 +87,7 @@ class Places {
   char only_delimiter_ = 0;  // if there is one kind: it is found faster
   std::array<uint8_t, 256> kind_of_byte_;
   std::array<uint32_t, kMost> of_kind_{};  // the places of each kind
-  bool behind_delimiters_ = false;         // some place ends behind a delimiter
+  bool behind_delimiters_ = false;         // some place ends after a delimiter
 };
 
 // Calls fn with the number of each bit that is set.

@@ -13,7 +13,7 @@
 namespace deltabloom::internal::range {
 namespace {
 
-// The bits that a prefix of this many bits leaves free in its last byte.
+// Returns how many bits of its last byte a prefix of `bits` bits leaves free.
 unsigned FreeBits(size_t bits) {
   return static_cast<unsigned>((8 - bits % 8) % 8);
 }
@@ -28,7 +28,7 @@ size_t CountPrefixes(const KeyRange& range, size_t bits) {
   const size_t size = PaddedPrefix(*range.smaller, bits, first);
   PaddedPrefix(*range.larger, bits, last);
   const std::string_view from(first, size), to(last, size);
-  // The difference of both as numbers. It never shrinks below what is here: a
+  // The difference of both as numbers. Once it is large it stays so: a
   // difference of 2 or more at least doubles with the next byte.
   int difference = 0;
   for (size_t i = CommonPrefix(from, to); i < size; ++i) {
@@ -66,7 +66,7 @@ Question QuestionOf(const KeyRange& range, const Places& places) {
   Places::Found found;
   places.ForEach(range.common, 0, &found, [&](size_t, size_t bits) {
     if (bits <= longest) return;
-    // A window may end behind what all keys share.
+    // A window may end after the bytes that all keys share.
     const size_t prefixes = bits <= common ? 1 : CountPrefixes(range, bits);
     if (prefixes > Question::kMaxPrefixes) return;
     longest = bits;

@@ -12,16 +12,16 @@
 namespace deltabloom::internal::range {
 
 struct Question {
-  // A longer row of windows is not asked for: so many lookups take some 100 ns,
-  // and of so many prefixes some is usually there.
+  // A range that spans more windows is not asked for: 8 lookups take some 100
+  // ns, and one of more prefixes is usually there.
   static constexpr size_t kMaxPrefixes = 8;
 
   std::array<uint64_t, kMaxPrefixes> hashes;
   size_t size = 0;  // 0: no declared place can be asked for
 };
 
-// Asks for the longest place that the keys of the range share. Throws what
-// Places::ForEach does.
+// Returns the question for the longest prefix that the keys of the range share,
+// or for the windows that they may be in. Throws what Places::ForEach does.
 Question QuestionOf(const KeyRange& range, const Places& places);
 
 }  // namespace deltabloom::internal::range

@@ -1,4 +1,4 @@
-// What the functions for C and those of modules have in common.
+// Helpers of the functions for C and of those of modules.
 #pragma once
 
 #include <cstddef>

@@ -78,7 +78,7 @@ std::unique_ptr<Iterator> ScanPrefix(const internal::RangesState& state,
                                      std::string_view prefix,
                                      const Scan& scan) {
   const auto order = state.options.OrderOf(comparator->Name());
-  // What the transform makes of keys with the prefix may not begin alike.
+  // The transformed keys may have no prefix in common.
   if (!order ||
       (order == Order::kReverse && state.options.transform != nullptr)) {
     return std::unique_ptr<Iterator>(

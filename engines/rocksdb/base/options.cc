@@ -288,7 +288,7 @@ constexpr PolicyOption kRowsOfOptions[] = {
      ParseMaxFilterBytes, AcceptMaxFilterBytes, PrintMaxFilterBytes},
 };
 
-// All members, by names of their own: another member does not compile here.
+// Binds each member to a name: this does not compile if a member is added.
 [[maybe_unused]] constexpr auto MembersOf(const RocksDBFilterOptions& options) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k] = options;
   return std::tie(a, b, c, d, e, f, g, h, i, j, k);

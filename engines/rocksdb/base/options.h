@@ -18,25 +18,26 @@ namespace deltabloom::internal {
 inline constexpr char kPolicyName[] = "deltabloom";
 
 struct PolicyOptions : RocksDBFilterOptions {
-  // Copies options, with the defaults of all that they do not have. Returns
+  // Copies the options, and sets all other members to their defaults. Returns
   // what Validate() does.
   std::string Set(const RocksDBFilterOptions& options);
 
-  // Return bits_per_key, and upper_bits_per_key or what it is when it is unset,
-  // in thousandths. They are rounded, but what is below kMinBitsPerKey, which
-  // means no filter, stays below it.
+  // Return bits_per_key, and upper_bits_per_key or the number that it stands
+  // for when it is unset, in thousandths. They are rounded, but numbers below
+  // kMinBitsPerKey, which means no filter, stay below it.
   uint32_t MillibitsPerKey() const;
   uint32_t UpperMillibitsPerKey() const;
 
-  // A policy with such options must write and read no filter.
+  // If it returns true, a policy with these options must write and read no
+  // filter.
   bool TransformIsUnknown() const {
     return transform == nullptr && key_transform != kNoTransform;
   }
 
-  // What the LOG is to say of options that were ignored; empty: nothing.
+  // The text for the LOG about options that were ignored; empty if none were.
   std::string notice;
-  // That of key_transform, which then is NAME@VERSION; null for "none" and for
-  // one that is not registered.
+  // The transform that key_transform names, which is then NAME@VERSION; null
+  // for "none" and for a transform that is not registered.
   const RegisteredTransform* transform = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// What a preloaded policy does without being asked by the program.
+// The services of a preloaded policy that the program does not ask for.
 #pragma once
 
 namespace rocksdb {
@@ -8,7 +8,7 @@ class FilterPolicy;
 namespace deltabloom::internal {
 
 // Prints errors in the text of a policy, and writes the file of
-// DELTABLOOM_STATISTICS. Called once, after the registration.
+// DELTABLOOM_STATISTICS. It is called once, after the registration.
 void ServeEnvironment() noexcept;
 
 // Returns the bits per key of the filters that one of RocksDB's own policies

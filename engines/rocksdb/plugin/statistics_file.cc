@@ -102,7 +102,7 @@ std::string WithProcessLabel(const std::string& text) {
   return labelled;
 }
 
-// What the environment asks for.
+// The settings in the environment.
 struct FileSettings {
   std::string path;  // absolute: the program may change its working directory
   bool json;
@@ -111,8 +111,8 @@ struct FileSettings {
 };
 
 // Held while the statistics are collected, and by fork(): a child must not
-// inherit the locks of that from a thread that it does not have. Not held
-// while the file is written.
+// inherit locks that are held by a thread that it does not have. Not held while
+// the file is written.
 Mutex collecting;
 
 // The thread of one process, and its file. Never destroyed, because the thread
@@ -234,7 +234,7 @@ class StatisticsWriter {
 };
 
 const FileSettings* settings = nullptr;
-// Of this process.
+// The writer of this process; null after fork() in the child.
 StatisticsWriter* writer DELTABLOOM_GUARDED_BY(collecting) = nullptr;
 
 // Called with each policy that is made. Without memory the next one tries

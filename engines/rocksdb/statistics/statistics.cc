@@ -36,7 +36,7 @@ namespace {
 
 using rocksdb::FilterPolicy;
 
-// All members, by names of their own: another member does not compile here.
+// Binds each member to a name: this does not compile if a member is added.
 [[maybe_unused]] auto MembersOf(const RocksDBFilterRow& row) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = row;
   return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);

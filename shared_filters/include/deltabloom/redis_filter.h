@@ -207,8 +207,8 @@ struct DELTABLOOM_EXPORT RedisFilterInfo {
   uint64_t stored_bytes = 0;       // as Redis stores them, overheads aside
   uint64_t set_bits = 0;           // markers aside
   double occupancy = 0;            // set_bits / bits; above 0.5 it is overfull
-  double keys_estimate = 0;        // the number of keys that sets so many bits
-  double false_positive_rate = 0;  // of a filter with so many set bits
+  double keys_estimate = 0;        // that set this many bits
+  double false_positive_rate = 0;  // of a filter with this many set bits
 };
 
 // Counts since the object was made.

@@ -300,7 +300,7 @@ class Construction {
     for (uint64_t i = 0; i < size_; ++i) hashes->Add(hashes_[i]);
   }
 
-  // False if this seed does not work.
+  // Returns false if this seed does not work.
   bool InsertAll() {
     const uint64_t group_buckets =
         (uint64_t{1} << GroupLog2(shape_.starts(0))) / kBucketStarts;

@@ -3,7 +3,8 @@
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
 // instructions; DELTABLOOM_KERNELS, the function that returns the kernels; and
 // in namespace deltabloom::internal::local the class Rounds, like
-// PortableRounds. No lambdas: they would not inherit the attribute.
+// PortableRounds. There are no lambdas, as they would not inherit the
+// attribute.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace deltabloom::internal::local {
 namespace {
 
-// Blocks fetched ahead while bits are set.
+// The number of blocks that are prefetched while bits are set.
 constexpr size_t kWindow = 16;
 
 DELTABLOOM_TARGET inline const unsigned char* Block(const ParsedFilter& parsed,
@@ -37,8 +38,8 @@ DELTABLOOM_TARGET inline bool TestHash(const ParsedFilter& parsed,
   return Rounds::Test(block, hash, 1, shape.second);
 }
 
-// Functions of their own, so that shorter keys need not save the registers of
-// longer ones.
+// Lookups of longer keys are functions of their own, so that those of shorter
+// keys save fewer registers.
 template <size_t kRounds>
 DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchRare(
     const ParsedFilter& parsed, std::string_view key) {
@@ -62,7 +63,8 @@ DELTABLOOM_TARGET bool MayMatch(const ParsedFilter& parsed,
 template <size_t kRounds>
 DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys,
                                     size_t n, bool* may_match) {
-  // Small filters are fetched, too: of many filters few are in a near cache.
+  // Blocks of small filters are prefetched, too: with many filters, few of them
+  // are in a near cache.
   uint64_t hashes[kBatch];
   for (size_t begin = 0; begin < n; begin += kBatch) {
     const size_t batch = std::min(kBatch, n - begin);

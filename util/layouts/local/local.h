@@ -30,7 +30,7 @@ struct Shape {
   uint32_t second;  // probes in the next block, 0..8
 };
 
-// False if the marker and the size are not those of a filter.
+// Returns false if the marker and the size are not those of a filter.
 bool ShapeOf(uint8_t marker, uint64_t payload_size, Shape* shape);
 
 // --- Where the bits of a key are -------------------------------------------
@@ -45,7 +45,7 @@ inline uint64_t BlockOf(uint64_t hash, uint64_t blocks) {
   return ScaleHash(hash, blocks);
 }
 
-// The block after it, cyclically.
+// The block after `block`; the first one after the last.
 inline uint64_t NextBlock(uint64_t block, uint64_t blocks) {
   return block + 1 == blocks ? 0 : block + 1;
 }
@@ -57,8 +57,8 @@ alignas(64) inline constexpr uint32_t kMultipliers[kMaxProbes] = {
     0x923f82a5, 0xab1c5ed5, 0xd807aa99, 0x12835b01, 0x243185bf, 0x550c7dc3,
     0x72be5d75, 0x80deb1ff, 0x9bdc06a7, 0xc19bf175};
 
-// Row n: n ones, 8 - n zeros, and the same again. Eight values from [r] on say
-// which sectors a round of n probes takes when it begins at r.
+// Row n has n ones, 8 - n zeros, and the same again. The eight values from [r]
+// on say which sectors a round of n probes takes when it begins at r.
 struct SectorMasks {
   alignas(64) uint32_t row[kSectors + 1][2 * kSectors];
 };
@@ -83,7 +83,8 @@ inline uint32_t SectorOf(uint64_t hash, uint32_t probe) {
   return (probe + kSectors - FirstSector(hash)) % kSectors;
 }
 
-// Its bits 27..31 are the bit in a word, bit 26 is set for the upper word.
+// Returns a number whose bits 27..31 choose the bit of a word, and whose bit 26
+// chooses the word: the upper one if it is set.
 inline uint32_t ProductOf(uint64_t hash, uint32_t round, uint32_t sector) {
   return static_cast<uint32_t>(hash) * kMultipliers[round * kSectors + sector];
 }
@@ -136,7 +137,7 @@ class PortableRounds {
 
 // --- Kernels: the functions that exist once per set of instructions --------
 
-// Larger payloads are fetched ahead of their use.
+// The blocks of larger payloads are prefetched.
 inline constexpr uint64_t kPrefetchBuildAbove = uint64_t{256} << 10;
 
 struct Kernels {

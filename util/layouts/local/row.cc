@@ -45,7 +45,7 @@ constexpr MarkerRow kMarkers[] = {
     {27500, 56},  // 8 + 8
 };
 
-// That of the last row that does not begin above `millibits`.
+// Returns the marker of the last row that begins at or below `millibits`.
 uint8_t MarkerFor(uint32_t millibits) {
   uint8_t marker = 0;
   for (const MarkerRow& row : kMarkers) {
