@@ -60,7 +60,7 @@ free = declared(rocksdb, "rocksdb_free", None, P)
 
 options = new_options()
 create_if_missing(options, 1)
-ranges = new_ranges(b"prefixes=':'")  # scans share all up to a colon
+ranges = new_ranges(b"prefixes=':'")  # the keys of a scan share all up to a colon
 add_ranges(ranges, options)  # before the database is opened
 db = open_database(options, folder.encode())
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kBlockSize = 4096;
 
-// Numbers as the machine has them; a real format says which way.
+// Numbers in the machine's byte order; a real format defines one.
 void PutNumber(std::string* dst, uint64_t number) {
   dst->append(reinterpret_cast<const char*>(&number), sizeof(number));
 }

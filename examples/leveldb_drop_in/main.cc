@@ -1,5 +1,5 @@
-// A LevelDB database changes over to Deltabloom and back: the filters it has
-// stay in use, for they are the same bytes under the same name.
+// Switches a LevelDB database to Deltabloom and back. Its filters stay in use,
+// because both policies write the same bytes under the same name.
 //
 //   c++ -std=c++17 main.cc $(pkg-config --cflags --libs deltabloom-leveldb)
 #include <leveldb/cache.h>

@@ -1,5 +1,6 @@
-// Filters for a comparator under which different bytes are equal: keys end in a
-// version of 8 bytes that does not count, so that a name is found under any.
+// Filters for a comparator that treats different bytes as equal. Keys end in a
+// version of 8 bytes, which the comparator ignores, so a lookup finds a name
+// whatever its version.
 //
 //   c++ -std=c++17 main.cc $(pkg-config --cflags --libs deltabloom-rocksdb)
 #include <deltabloom/key_transform.h>
@@ -48,8 +49,8 @@ std::string Key(int i, int version) {
          std::string(kVersionSize - digits.size(), '0') + digits;
 }
 
-// Writes every key as version 1, asks for it and for as many absent ones as
-// version 2.
+// Writes every key as version 1. Then looks up every key, and as many absent
+// ones, as version 2.
 void Visit(const char* what,
            const std::shared_ptr<const rocksdb::FilterPolicy>& policy) {
   const ByName comparator;

@@ -17,8 +17,8 @@
 
 namespace {
 
-constexpr int kUsers = 10000;  // every fourth of them has orders
-constexpr int kTables = 4;     // each has one order of each of them
+constexpr int kUsers = 10000;  // every fourth user has orders
+constexpr int kTables = 4;     // each has one order of each such user
 const char kPath[] = "example.rocksdb";
 
 std::string OrdersOf(int user) {
@@ -44,14 +44,14 @@ bool WriteOrders(rocksdb::DB* db) {
   return true;
 }
 
-// Scans the orders of every user, and prints what that took.
+// Scans the orders of every user, and prints how many blocks it read.
 template <typename NewScan>
 void ScanAll(const char* what, rocksdb::Statistics* statistics,
              const NewScan& new_scan) {
   IsOk(statistics->Reset());
   int orders = 0;
   int empty_scans = 0;
-  uint64_t blocks = 0;  // that empty scans read, from the cache or the disk
+  uint64_t blocks = 0;  // read by empty scans, from the cache or the disk
   for (int user = 0; user < kUsers; ++user) {
     const auto read = [statistics] {
       return statistics->getTickerCount(rocksdb::BLOCK_CACHE_DATA_HIT) +
@@ -79,7 +79,7 @@ int main() {
   options.create_if_missing = true;
   options.disable_auto_compactions = true;  // so that there are four tables
   options.statistics = rocksdb::CreateDBStatistics();
-  // Scans share all up to a colon, so tables store these prefixes.
+  // The keys of a scan share all up to a colon, so tables store these prefixes.
   deltabloom::RocksDBRangeOptions range_options;
   range_options.prefixes = "':'";
   std::string error;
@@ -96,7 +96,7 @@ int main() {
 
   std::cout << std::fixed << std::setprecision(2);
   rocksdb::Statistics* const statistics = options.statistics.get();
-  // RocksDB's own iterator, whose bounds must live as long as it does.
+  // First RocksDB's own iterator, whose bounds must live as long as it does.
   std::string lower, upper;
   rocksdb::Slice lower_bound, upper_bound;
   ScanAll("iterators of RocksDB", statistics, [&](const std::string& prefix) {
@@ -109,7 +109,7 @@ int main() {
     read.iterate_upper_bound = &upper_bound;
     return std::unique_ptr<rocksdb::Iterator>(db->NewIterator(read));
   });
-  // A scan of the range filters' own, which has its bounds.
+  // Then an iterator with range filters, which owns copies of its bounds.
   const auto scan = [&](const std::string& prefix) {
     return ranges->NewPrefixIterator(db.get(), {}, db->DefaultColumnFamily(),
                                      prefix);
