@@ -55,11 +55,8 @@ std::string AddTable(const TableFile& file, const Manifest* manifest,
           table.last_key = live.last_key;
         }
         table.comparator = TextOf(sst, "rocksdb.comparator");
-        const auto verdict = database->verdicts.find(table.family);
-        table.use = FindFilterUse(source, sst,
-                                  verdict == database->verdicts.end()
-                                      ? nullptr
-                                      : verdict->second.reader.get());
+        const PolicyVerdict verdict = database->VerdictOf(table.family);
+        table.use = FindFilterUse(source, sst, verdict.reader.get());
         table.bytes = source.Size();
         table.entries = NumberOf(sst, "rocksdb.num.entries");
         table.written = NumberOf(sst, "rocksdb.file.creation.time");
@@ -216,10 +213,10 @@ bool Overlap(const KeyRanges& ranges, const DatabaseTable& table) {
 // former none is asked in the last level but level 0.
 void ApplyNoneInLastLevel(Database* database) {
   for (const FamilyOptions& family : database->options.families) {
-    const auto verdict = database->verdicts.find(family.name);
-    const bool policy_builds = verdict == database->verdicts.end() ||
-                               verdict->second.builds_in_last_level;
-    if (!family.optimize_filters_for_hits && policy_builds) continue;
+    if (!family.optimize_filters_for_hits &&
+        database->VerdictOf(family.name).builds_in_last_level) {
+      continue;
+    }
     std::map<int, KeyRanges> levels;
     for (const DatabaseTable& table : database->tables) {
       if (table.family == family.name && table.level >= 0) {
@@ -268,6 +265,11 @@ bool IsLevelDB(const Database& database) {
 }
 
 }  // namespace
+
+PolicyVerdict Database::VerdictOf(const std::string& family) const {
+  const auto found = verdicts.find(family);
+  return found == verdicts.end() ? PolicyVerdict() : found->second;
+}
 
 Database ReadDatabase(const std::string& path,
                       const std::vector<std::string>& paths, Console* console) {

@@ -49,9 +49,12 @@ struct Database {
   std::string path;
   bool listed = false;  // false: nothing of the directory is known
   OptionsFile options;
-  // Verdicts by column family, for families that name a policy.
+  // The verdicts by column family, for those that name a policy.
   std::map<std::string, PolicyVerdict> verdicts;
   std::vector<DatabaseTable> tables;
+  // The verdict on the policy of a column family; the default if it names none,
+  // and in builds without RocksDB.
+  PolicyVerdict VerdictOf(const std::string& family) const;
   bool is_none = false;  // it has neither a file CURRENT nor an OPTIONS file
   bool is_leveldb = false;
   uint64_t not_block_based = 0;  // tables of PlainTable and CuckooTable

@@ -134,6 +134,13 @@ bool FamilyOptions::HasSeveralCollectors() const {
          Contains(collectors, "}:{");
 }
 
+const FamilyOptions* OptionsFile::Find(const std::string& family) const {
+  for (const FamilyOptions& one : families) {
+    if (one.name == family) return &one;
+  }
+  return nullptr;
+}
+
 bool OptionsFile::IsOfLaterRocksDB() const {
   std::pair<unsigned, unsigned> ours = {0, 0};
   const size_t dot = rocksdb_version.find('.');

@@ -53,6 +53,9 @@ struct OptionsFile {
   std::string log_directory;            // empty: that of the database
   std::vector<FamilyOptions> families;  // in the order of the file
 
+  // Null if there is no such column family.
+  const FamilyOptions* Find(const std::string& family) const;
+
   // Returns whether a RocksDB later than kLastKnownRocksDB has written the
   // file.
   bool IsOfLaterRocksDB() const;

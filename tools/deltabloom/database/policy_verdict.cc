@@ -11,7 +11,6 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/options.h"
-#include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
 #include "tools/deltabloom/database/filter_use.h"
