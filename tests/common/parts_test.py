@@ -30,7 +30,7 @@ class Colours(unittest.TestCase):
 
     def test_pages_that_are_no_python_have_the_same(self):
         folder = TOP.parent / "tools" / "deltabloom" / "estimate"
-        found = re.findall(r'{"([a-z-]+)", "(#[0-9a-f]{6})"}', (folder / "estimate.cc").read_text())
+        found = re.findall(r'{"([a-z-]+)", "(#[0-9a-f]{6})"}', (folder / "page.cc").read_text())
         self.assertGreaterEqual(len(found), 5)
         for name, colour in found:
             self.assertEqual(colours.of_filter(name), colour, name)

@@ -48,6 +48,10 @@ class Reads {
   double sum_ = 0;
 };
 
+// Refilter replaces a filter where the new one leaves at most this share of its
+// false positives.
+inline constexpr double kMostLeftByRefilter = 0.9;
+
 // Returns whether this comparator of RocksDB orders keys by their bytes,
 // upwards or downwards.
 bool IsBytewise(const std::string& comparator);

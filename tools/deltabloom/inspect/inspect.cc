@@ -25,8 +25,6 @@
 #include "tools/program/program.h"
 #include "tools/sst/sst.h"
 #include "util/coding.h"
-#include "util/cpu.h"
-#include "util/parsed_filter.h"
 #include "util/range/filter.h"
 
 namespace deltabloom::tools {

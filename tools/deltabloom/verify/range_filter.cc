@@ -15,9 +15,10 @@
 #include "engines/rocksdb/base/prefix_functions.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "tools/deltabloom/tables/data_blocks.h"
-#include "tools/deltabloom/tables/filter_keys.h"
+#include "tools/deltabloom/tables/filter_content.h"
 #include "tools/deltabloom/tables/read_table.h"
-#include "tools/deltabloom/verify/verify.h"
+#include "tools/deltabloom/verify/report.h"
+#include "tools/deltabloom/verify/tables.h"
 #include "tools/program/console.h"
 #include "tools/sst/sst.h"
 #include "util/range/bytes.h"
@@ -158,6 +159,39 @@ class RangeVerifier {
   std::string lower_, upper_;  // the range that was asked last
 };
 
+// Passes the keys of the table, without timestamps, and counts the entries.
+// Returns false if go_on stopped it.
+bool VisitKeys(const internal::SstSource& source, const internal::SstFile& file,
+               size_t timestamp_size,
+               const std::function<bool(double share)>& go_on,
+               uint64_t* entries, RangeVerifier* verifier) {
+  const size_t suffix = timestamp_size + kTagSize;
+  DataBlocks blocks(source, file);
+  struct Stop {};
+  try {
+    blocks.ForEach([&](std::string_view, const BlockHandle& handle) {
+      if (!go_on(static_cast<double>(handle.offset) /
+                 static_cast<double>(source.Size()))) {
+        throw Stop();
+      }
+      blocks.ForEachKey(handle, [&](std::string_view key) {
+        ++*entries;
+        if (key.size() < suffix) {
+          Check(source.Name() + ": expected keys with " +
+                std::to_string(suffix) +
+                " bytes of timestamp and sequence number, found a key of " +
+                std::to_string(key.size()));
+        }
+        key.remove_suffix(suffix);
+        verifier->Key(key);
+      });
+    });
+  } catch (const Stop&) {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void VerifyRangeFilter(const internal::SstSource& source,
@@ -197,30 +231,10 @@ void VerifyRangeFilter(const internal::SstSource& source,
   RangeVerifier verifier(
       filter, internal::range::Places(places, filter.header().limits),
       transform, report);
-  const size_t suffix = content.timestamp_size + kTagSize;
   uint64_t entries = 0;
-  DataBlocks blocks(source, file);
-  struct Stop {};
   try {
-    blocks.ForEach([&](std::string_view, const BlockHandle& handle) {
-      if (!go_on(static_cast<double>(handle.offset) /
-                 static_cast<double>(source.Size()))) {
-        throw Stop();
-      }
-      blocks.ForEachKey(handle, [&](std::string_view key) {
-        ++entries;
-        if (key.size() < suffix) {
-          Check(source.Name() + ": expected keys with " +
-                std::to_string(suffix) +
-                " bytes of timestamp and sequence number, found a key of " +
-                std::to_string(key.size()));
-        }
-        key.remove_suffix(suffix);
-        verifier.Key(key);
-      });
-    });
-  } catch (const Stop&) {
-    report->cut_short = true;
+    report->cut_short = !VisitKeys(source, file, content.timestamp_size, go_on,
+                                   &entries, &verifier);
   } catch (const std::invalid_argument& failure) {
     report->ranges.reset();
     return not_used(failure.what());

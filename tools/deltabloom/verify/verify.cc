@@ -1,10 +1,5 @@
 // deltabloom verify: whether the filters of table files match every key there.
-#include "tools/deltabloom/verify/verify.h"
-
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -16,19 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "deltabloom/filter.h"
-#include "table/framing.h"
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/tables/read_table.h"
 #include "tools/deltabloom/tables/summary.h"
 #include "tools/deltabloom/tables/table_files.h"
+#include "tools/deltabloom/verify/report.h"
+#include "tools/deltabloom/verify/tables.h"
 #include "tools/program/console.h"
 #include "tools/program/program.h"
 #include "tools/sst/sst.h"
-#include "util/cpu.h"
-#include "util/layouts/layout.h"
-#include "util/parsed_filter.h"
-#include "util/rates/rates.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -83,125 +74,6 @@ void VerifyTable(const internal::SstSource& source,
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
   if (!report->cut_short) VerifyRangeFilter(source, file, go_on, report);
 #endif
-}
-
-double Rate(const TableReport& report) {
-  return static_cast<double>(report.false_positives) /
-         static_cast<double>(report.absent);
-}
-
-Json ToJson(const RangeLookups& ranges) {
-  Json json = {{"keys", ranges.keys},
-               {"asked", ranges.ranges},
-               {"false_negatives", ranges.false_negatives},
-               {"missed", Json::array()}};
-  for (const MissedRange& missed : ranges.missed) {
-    json["missed"].push_back({{"key", missed.key},
-                              {"lower", missed.lower},
-                              {"upper", missed.upper}});
-  }
-  return json;
-}
-
-Json ToJson(const TableReport& report) {
-  Json json = {{"file", report.path}};
-  if (!report.engine.empty()) {
-    json["engine"] = report.engine;
-    json["column_family"] = TextOrNull(report.column_family);
-    json["filter"] = TextOrNull(report.filter);
-    json["entries"] = report.entries;
-    json["keys_asked"] = report.keys;
-    json["prefixes_asked"] = report.prefixes;
-    json["false_negatives"] = report.false_negatives;
-    json["missed"] = Json::array();
-    for (const MissedKey& missed : report.missed) {
-      json["missed"].push_back({{"offset", missed.offset},
-                                {missed.prefix ? "prefix" : "key", missed.key},
-                                {"alone", missed.alone},
-                                {"in_batch", missed.batched}});
-    }
-    json["absent_asked"] = report.absent;
-    json["false_positives"] = report.false_positives;
-    json["rate"] = report.absent > 0 ? Json(Rate(report)) : Json();
-    json["expected_rate"] = NumberOrNull(report.expected_rate);
-    json["ranges"] =
-        report.ranges.has_value() ? ToJson(*report.ranges) : Json();
-    json["cut_short"] = report.cut_short;
-    json["damaged"] = report.damaged;
-    json["not_checked"] = report.not_checked;
-  }
-  if (!report.error.empty()) json["error"] = report.error;
-  return json;
-}
-
-std::string FalseNegatives(uint64_t number) {
-  return number == 0 ? "no false negative"
-                     : Count(number, "false negative", "false negatives");
-}
-
-// The line on false negatives of which no line is shown.
-void ShowRest(uint64_t all, size_t shown, Console* console) {
-  if (all <= shown) return;
-  console->Line("  and " + std::to_string(all - shown) +
-                " more false negatives");
-}
-
-// The lines on what was looked up.
-void ShowLookups(const TableReport& report, Console* console) {
-  std::string line = "  asked: " + Count(report.keys, "key", "keys");
-  if (report.prefixes > 0) {
-    line += " and " + Count(report.prefixes, "prefix", "prefixes");
-  }
-  console->Line(line + ", " + FalseNegatives(report.false_negatives));
-  if (report.absent == 0) return;
-  line = "  absent: " +
-         Count(report.absent, report.keys > 0 ? "key, " : "prefix, ",
-               report.keys > 0 ? "keys, " : "prefixes, ") +
-         Count(report.false_positives, "false positive", "false positives") +
-         ", " + Percent(Rate(report));
-  if (report.expected_rate.has_value()) {
-    line += ", expected " + Percent(*report.expected_rate);
-  }
-  console->Line(line);
-}
-
-void ShowRanges(const RangeLookups& ranges, Console* console) {
-  console->Line("  range filter: " + Count(ranges.ranges, "range", "ranges") +
-                " around " + Count(ranges.keys, "key", "keys") + ", " +
-                FalseNegatives(ranges.false_negatives));
-  for (const MissedRange& missed : ranges.missed) {
-    console->Line("  false negative: range filter, key: " + missed.key +
-                  ", range: " + missed.lower + " to " + missed.upper);
-  }
-  ShowRest(ranges.false_negatives, ranges.missed.size(), console);
-}
-
-void ShowTable(const TableReport& report, Console* console) {
-  if (console->is_json()) console->AddElement(ToJson(report));
-  if (!report.engine.empty()) {
-    console->Line(report.path + ": " + report.engine + " table, " +
-                  (report.filter.empty() ? "no filter" : report.filter));
-  }
-  if (report.keys + report.prefixes > 0) ShowLookups(report, console);
-  for (const MissedKey& missed : report.missed) {
-    const char* how = "";
-    if (missed.alone != missed.batched) {
-      how = missed.alone ? ", only when asked alone"
-                         : ", only when asked in a batch";
-    }
-    console->Line(
-        "  false negative: filter at offset " + std::to_string(missed.offset) +
-        (missed.prefix ? ", prefix" : ", key") + how + ": " + missed.key);
-  }
-  ShowRest(report.false_negatives, report.missed.size(), console);
-  if (report.ranges.has_value()) ShowRanges(*report.ranges, console);
-  for (const std::string& what : report.not_checked) {
-    console->Error(report.path + ": not checked: " + what);
-  }
-  if (report.cut_short) {
-    console->Line("  not covered: the rest, because of the time limit");
-  }
-  if (!report.error.empty()) console->Error(report.error);
 }
 
 class VerifyRun {
@@ -348,14 +220,7 @@ RunFn AddVerifyOptions(CLI::App* app) {
   };
 }
 
-}  // namespace
-
-Command VerifyCommand() {
-  Command command = {"verify",
-                     "Look up every key of table files in their filters",
-                     AddVerifyOptions};
-  Manual& manual = command.manual;
-  manual.description = R"(
+constexpr char kVerifyDescription[] = R"(
 Reads every key of each table and looks it up in the table's filter as the
 database does: in the filter bytes of the file, through the policy that reads
 them there, with the kernels for this CPU, each key alone and in batches. A key
@@ -394,6 +259,15 @@ file has "file", its path, and if it is a table "engine", "column_family",
 "error" if there was one. "ranges" is of the range filter: "keys", "asked" (the
 ranges), "false_negatives", and "missed" (the first of these: "key", "lower" and
 "upper" of a range that is denied). Unknown values are null.)";
+
+}  // namespace
+
+Command VerifyCommand() {
+  Command command = {"verify",
+                     "Look up every key of table files in their filters",
+                     AddVerifyOptions};
+  Manual& manual = command.manual;
+  manual.description = kVerifyDescription;
   manual.examples = {
       {"deltabloom verify /var/lib/db", "all tables of a database"},
       {"deltabloom verify --time-limit 10m /var/lib/db",
@@ -415,127 +289,6 @@ ranges), "false_negatives", and "missed" (the first of these: "key", "lower" and
        "Deltabloom's filters may use at most; default: all that this CPU "
        "has. A filter must give the same results with each."}};
   return command;
-}
-
-void Lookups::Begin(TableFilter* filter, uint64_t offset) {
-  End();
-  filter_ = filter;
-  offset_ = offset;
-  keys_in_filter_ = 0;
-  absent_in_filter_ = 0;
-  last_key_.reset();
-  last_prefix_.reset();
-}
-
-void Lookups::Key(std::string_view key) {
-  if (last_key_ == key) return;
-  Add(key, Kind::kKey);
-  if (last_key_.has_value() && Between(*last_key_, key)) {
-    Add(absent_, Kind::kAbsent);
-  }
-  last_key_ = key;
-}
-
-void Lookups::Prefix(std::string_view prefix, bool absent) {
-  if (last_prefix_ == prefix) return;
-  if (absent && last_prefix_.has_value() &&
-      BetweenPrefixes(*last_prefix_, prefix)) {
-    Add(absent_, Kind::kAbsent);
-  }
-  Add(prefix, Kind::kPrefix);
-  last_prefix_ = prefix;
-}
-
-void Lookups::Add(std::string_view key, Kind kind) {
-  keys_[size_].assign(key);
-  kinds_[size_] = kind;
-  ++(kind == Kind::kAbsent ? absent_in_filter_ : keys_in_filter_);
-  if (++size_ == kBatch) RunBatch();
-}
-
-void Lookups::RunBatch() {
-  std::array<std::string_view, kBatch> views;
-  std::copy(keys_.begin(), keys_.begin() + size_, views.begin());
-  std::array<bool, kBatch> batched = {};
-  const bool has_batches =
-      filter_->MayMatch(views.data(), size_, batched.data());
-  for (size_t i = 0; i < size_; ++i) {
-    const bool alone = filter_->MayMatch(views[i]);
-    const bool in_batch = has_batches ? batched[i] : alone;
-    if (kinds_[i] == Kind::kAbsent) {
-      ++report_->absent;
-      if (alone || in_batch) ++report_->false_positives;
-      continue;
-    }
-    const bool prefix = kinds_[i] == Kind::kPrefix;
-    ++(prefix ? report_->prefixes : report_->keys);
-    if (alone && in_batch) continue;
-    ++report_->false_negatives;
-    if (report_->missed.size() < report_->show) {
-      report_->missed.push_back({offset_, keys_[i], prefix, !alone, !in_batch});
-    }
-  }
-  size_ = 0;
-}
-
-void Lookups::End() {
-  if (filter_ == nullptr) return;
-  RunBatch();
-  if (absent_in_filter_ > 0) {
-    const auto rate = filter_->ExpectedRate(keys_in_filter_);
-    if (expected_.has_value() && rate.has_value()) {
-      *expected_ += *rate * static_cast<double>(absent_in_filter_);
-    } else {
-      expected_.reset();
-    }
-  }
-  report_->expected_rate.reset();
-  if (expected_.has_value() && report_->absent > 0) {
-    report_->expected_rate = *expected_ / static_cast<double>(report_->absent);
-  }
-  filter_ = nullptr;
-}
-
-// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-uint64_t Lookups::Random() {
-  uint64_t x = random_ += 0x9e3779b97f4a7c15;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
-}
-
-// Makes absent_: the smaller key (in the order of bytes) and eight random
-// bytes, if that is less than the larger one. It is in the table with a chance
-// of 2^-64, whatever the order of the table's keys.
-bool Lookups::Between(std::string_view a, std::string_view b) {
-  if (b < a) std::swap(a, b);
-  absent_.assign(a);
-  uint64_t random = Random();
-  for (int i = 0; i < 8; ++i, random >>= 8) {
-    absent_.push_back(static_cast<char>(random & 0xff));
-  }
-  return a != b && absent_ < b;
-}
-
-// Makes absent_: a prefix of the smaller one's length, strictly between both in
-// the order of bytes; false if there is none or none is found.
-bool Lookups::BetweenPrefixes(std::string_view a, std::string_view b) {
-  if (b < a) std::swap(a, b);
-  const size_t common = static_cast<size_t>(
-      std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
-  if (common == a.size()) return false;
-  const auto low = static_cast<unsigned char>(a[common]);
-  const auto high = static_cast<unsigned char>(b[common]);
-  constexpr int kTries = 8;
-  for (int i = 0; i < kTries; ++i) {
-    absent_.assign(a.substr(0, common));
-    absent_.push_back(static_cast<char>(low + Random() % (high - low + 1u)));
-    while (absent_.size() < a.size()) {
-      absent_.push_back(static_cast<char>(Random() & 0xff));
-    }
-    if (a < absent_ && absent_ < b) return true;
-  }
-  return false;
 }
 
 }  // namespace deltabloom::tools

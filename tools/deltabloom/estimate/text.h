@@ -1,5 +1,5 @@
-// The parts of deltabloom estimate: text of numbers, advice, and the estimate
-// of a database that is there.
+// Texts and JSON that the estimates of a future database and of one that is
+// there have in common.
 #pragma once
 
 #include <string>
@@ -30,17 +30,5 @@ std::string PolicyLine(const std::vector<FilterEstimate>& estimates);
 
 Json ToJson(const std::vector<TreeLevel>& tree);
 Json ToJson(const FilterEstimate& estimate);
-
-// Writes the page with sliders to the file. `bits_per_key`: where it begins.
-// `of_database`: what EstimateDatabase() adds to its data, or nothing.
-ExitCode WritePage(const std::string& file, const TreeOptions& tree,
-                   double bits_per_key, const Json& of_database,
-                   Console* console);
-
-// Estimates the database in the directory. A budget without a value means the
-// bytes, and the reads, of the filters that are there. Writes the page if it
-// has a name.
-ExitCode EstimateDatabase(const std::string& path, const Budget& budget,
-                          const std::string& page, Console* console);
 
 }  // namespace deltabloom::tools
