@@ -1,44 +1,59 @@
 // deltabloom refilter: better filters in the tables of a database, within the
 // bytes of the old ones.
-#include "tools/deltabloom/refilter/refilter.h"
-
-#include <signal.h>
+//
+// First everything is checked that would stop the run; the lock and the
+// directory of --keep-old are all that is written. Then each table is planned.
+// Then each that gains is replaced: its copy is complete, on the disk and read
+// back before it gets the name of the old file. So a power cut leaves one of
+// the two, whole: the old one as long as the directory is not synced. The copy
+// that it may leave, too, is deleted by RocksDB or by the next run.
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/base/options_file.h"
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/database/manifest.h"
-#include "tools/deltabloom/database/options_file.h"
-#include "tools/deltabloom/database/reads.h"
+#include "tools/deltabloom/refilter/copy.h"
+#include "tools/deltabloom/refilter/filter_maker.h"
+#include "tools/deltabloom/refilter/interrupt.h"
+#include "tools/deltabloom/refilter/keep_old.h"
+#include "tools/deltabloom/refilter/live_tables.h"
+#include "tools/deltabloom/refilter/lock.h"
+#include "tools/deltabloom/refilter/policies.h"
+#include "tools/deltabloom/refilter/read_back.h"
+#include "tools/deltabloom/refilter/results.h"
+#include "tools/deltabloom/refilter/table.h"
+#include "tools/deltabloom/tables/filter_content.h"
+#include "tools/deltabloom/tables/filter_keys.h"
 #include "tools/deltabloom/tables/read_table.h"
 #include "tools/deltabloom/tables/table_files.h"
 #include "tools/program/console.h"
 #include "tools/program/program.h"
+#include "tools/sst/sst.h"
 
 namespace deltabloom::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using internal::SstFile;
+using internal::SstPatch;
+using internal::SstSource;
 
 struct RefilterCommandOptions : RefilterOptions {
   std::string database;
@@ -48,63 +63,85 @@ struct RefilterCommandOptions : RefilterOptions {
   uint64_t jobs = 1;
 };
 
-// The names are in the order of Outcome.
-constexpr const char* kOutcomes[] = {"planned", "replaced", "no_gain",
-                                     "left",    "failed",   "gone"};
+// --- One table.
 
-std::string ParseFilter(const std::string& text,
-                        internal::PolicyOptions* options) {
-  *options = {};
-  std::string error = internal::ParsePolicyOptions(text, options);
-  if (error.empty()) error = options->Validate();
-  if (error.empty() && options->compatibility == RocksDBCompatibility::kOwn) {
-    error =
-        "compatibility=own has another name, which does not fit into the "
-        "tables";
-  }
-  return error;
+// Builds the new filters from the keys in `source`, and reports what they gain.
+// Returns whether they are to replace the old ones.
+bool Make(const SstSource& source, const SstFile& file, FilterMaker* maker,
+          const std::atomic<bool>& stop, RefilterTable* table) {
+  std::string no_prefixes;
+  uint64_t entries;
+  VisitFilterKeys(source, file, file.filters[0],
+                  FindContent(file, &no_prefixes), &entries, maker);
+  if (stop) return false;
+  maker->Report(table);
+  return table->reason.empty() && table->outcome == Outcome::kPlanned;
 }
 
-std::string RateText(const std::optional<double>& rate) {
-  return rate.has_value() ? Percent(*rate) : "?";
+// Gives the new file the name of the old one.
+void Install(const RefilterOptions& options, const std::string& from,
+             const fs::path& to, std::atomic<bool>* stop) {
+  if (!options.keep_old.empty()) {
+    const fs::path kept = fs::path(options.keep_old) / to.filename();
+    // A run that was killed may have linked it.
+    ExpectWritten((::link(to.c_str(), kept.c_str()) == 0 ||
+                   (errno == EEXIST && fs::equivalent(to, kept))) &&
+                      SyncDirectory(kept.parent_path()),
+                  kept, "cannot be linked to the table", stop);
+  }
+  ExpectWritten(::rename(from.c_str(), to.c_str()) == 0, to,
+                "cannot be replaced", stop);
+  // If the directory is not synced, a crash may bring the old file back, which
+  // is whole as well.
+  ExpectWritten(SyncDirectory(to.parent_path()), to,
+                "was replaced, but its directory cannot be synced", stop);
 }
 
-// Whether SIGINT or SIGTERM came.
-volatile std::sig_atomic_t interrupted = 0;
-std::atomic<bool>* stop_at_interrupt = nullptr;
-
-// Only calls what a signal handler may call.
-void Interrupt(int signal) {
-  constexpr char kLine[] =
-      "\ndeltabloom refilter: interrupted: unfinished copies are removed, the "
-      "tables that were not replaced stay as they were, and the next run goes "
-      "on from there\n";
-  interrupted = 1;
-  stop_at_interrupt->store(true);
-  if (::write(STDERR_FILENO, kLine, sizeof(kLine) - 1) < 0) return;
-  std::signal(signal, SIG_DFL);  // the next one ends the program
+// Throws what is wrong with the table. The keys come from the copy, so that its
+// data blocks are read back and need no comparison.
+void Replace(const RefilterOptions& options, const SstSource& old,
+             const std::string& temporary, std::atomic<bool>* stop,
+             RefilterTable* table) {
+  if (*stop) return;
+  const SstFile file = ReadSst(old);
+  Copy copy(old, temporary, stop);
+  Check(ReadTable(temporary, [&](const SstSource& now) {
+    if (now.Size() != old.Size()) Check(now.Name() + ": has another size");
+    FilterMaker maker(options, *table, now, file, *stop);
+    if (!Make(now, file, &maker, *stop, table)) return;
+    std::vector<SstPatch> patches;
+    Check(internal::ReplaceFilters(now, file, file.filters[0], maker.filters(),
+                                   &patches, &table->reason));
+    if (!table->reason.empty()) return;
+    copy.Write(patches);
+    Compare(old, now, patches, maker.Unchecked());
+    VerifyFilters(old, file, now, maker);
+    if (*stop) return;
+    Install(options, temporary, table->path, stop);
+    table->outcome = Outcome::kReplaced;
+  }));
 }
 
-// While it lives, SIGINT and SIGTERM set *stop, unless they are ignored.
-class StopAtInterrupt {
- public:
-  explicit StopAtInterrupt(std::atomic<bool>* stop) {
-    stop_at_interrupt = stop;
-    for (const int signal : {SIGINT, SIGTERM}) {
-      if (std::signal(signal, Interrupt) == SIG_IGN) {
-        std::signal(signal, SIG_IGN);
-      }
-    }
+// Replaces the filter of a table that is kPlanned. `temporary`: the path of the
+// new file, in the directory of the table, until it is complete. *stop ends it
+// at the next opportunity; it is set when no file can be written any more.
+void Refilter(const RefilterOptions& options, const std::string& temporary,
+              std::atomic<bool>* stop, RefilterTable* table) {
+  std::string error = ReadTable(table->path, [&](const SstSource& source) {
+    Replace(options, source, temporary, stop, table);
+  });
+  const size_t named = error.find(temporary);
+  if (named != std::string::npos) {
+    error.replace(named, temporary.size(), "its copy");
   }
-  ~StopAtInterrupt() {
-    for (const int signal : {SIGINT, SIGTERM}) {
-      if (std::signal(signal, SIG_DFL) == SIG_IGN) {
-        std::signal(signal, SIG_IGN);
-      }
-    }
+  if (table->outcome != Outcome::kReplaced) ::unlink(temporary.c_str());
+  if (table->outcome == Outcome::kPlanned && table->reason.empty()) {
+    table->reason = "the run was stopped";
   }
-  StopAtInterrupt(const StopAtInterrupt&) = delete;
-};
+  Conclude(error, table);
+}
+
+// --- All tables.
 
 class RefilterRun {
  public:
@@ -113,235 +150,59 @@ class RefilterRun {
         console_(console),
         directories_(DirectoriesOf(options.database, options.paths)) {}
 
-  ExitCode All() {
-    std::shared_ptr<void> lock;
-    // The lock is a file, which a folder without a database does not get.
-    Manifest ignored;
-    Check(ReadManifest(options_.database, &ignored));
-    ReadPolicies();
-    if (!options_.dry_run) {
-      std::string error;
-      lock = LockDatabase(options_.database, &error);
-      Check(error);
-    }
-    if (!options_.keep_old.empty() && !options_.dry_run) MakeKeepOld();
-    FindTables();
-    if (!options_.keep_old.empty() && !options_.dry_run) TryKeepOld();
+  ExitCode Run() {
+    const std::shared_ptr<void> lock = CheckAndLock();
     const StopAtInterrupt handler(&stop_);
     console_->StartArray("files");
-    ForEachTable([&](size_t, RefilterTable* table) {
-      if (!table->reason.empty()) return;
-      if (stop_) {
-        table->reason = "the run was stopped";
-      } else {
-        PlanRefilter(OptionsOf(*table), table);
-      }
-    });
-    SetShares();
+    ForEachTable([this](size_t, RefilterTable* table) { Plan(table); });
+    SetShares(&tables_);
     if (!options_.dry_run) PrepareTemporaries();
-    ForEachTable([&](size_t job, RefilterTable* table) {
-      const bool planned = table->outcome == Outcome::kPlanned;
-      if (planned && !options_.dry_run) {
-        const fs::path directory = fs::path(table->path).parent_path();
-        Refilter(OptionsOf(*table),
-                 NumberedPath(directory.string(), temporaries_[job], "dbtmp"),
-                 &stop_, table);
+    ForEachTable([this](size_t job, RefilterTable* table) {
+      if (table->outcome == Outcome::kPlanned && !options_.dry_run) {
+        Refilter(policies_.Of(table->family), TemporaryOf(job, *table), &stop_,
+                 table);
       }
       const std::lock_guard<std::mutex> guard(mutex_);
       if (table->outcome == Outcome::kFailed && IsGone(*table)) {
         table->outcome = Outcome::kGone;
       }
-      Show(*table);
+      ShowTable(*table, console_);
     });
-    return Summarize();
+    return ShowTotals(tables_, policies_, options_.dry_run,
+                      WasInterrupted() ? "stopped by a signal"
+                      : stop_ ? "stopped, because no file can be written"
+                              : "",
+                      console_);
   }
 
  private:
-  void MakeKeepOld() {
-    fs::path made = fs::absolute(options_.keep_old);
-    fs::path existing = made;
-    while (!fs::exists(existing)) existing = existing.parent_path();
-    std::error_code error;
-    fs::create_directories(made, error);
-    if (error) {
-      Check(made.string() + ": cannot be made a directory: " + error.message());
+  // Throws what would stop the run before the first table. Finds the tables.
+  // Returns the lock, which a dry run does not take.
+  std::shared_ptr<void> CheckAndLock() {
+    // The lock is a file, which a folder without a database does not get.
+    Manifest ignored;
+    Check(ReadManifest(options_.database, &ignored));
+    policies_ = ReadPolicies(options_.database, options_,
+                             /*is_given=*/!options_.uri.empty(), console_);
+    std::shared_ptr<void> lock;
+    if (!options_.dry_run) {
+      std::string error;
+      lock = LockDatabase(options_.database, &error);
+      Check(error);
     }
-    while (made != existing) {
-      made = made.parent_path();
-      if (!SyncDirectory(made)) Check(made.string() + ": cannot be synced");
+    tables_ = FindTables(options_.database, directories_);
+    if (!options_.keep_old.empty() && !options_.dry_run) {
+      MakeKeepOld(options_.keep_old, directories_, tables_);
     }
-    for (const std::string& directory : directories_) {
-      if (!fs::equivalent(options_.keep_old, directory)) continue;
-      Check(options_.keep_old +
-            ": expected a directory other than those of the tables");
-    }
+    return lock;
   }
 
-  // Throws unless tables of each directory can be linked there.
-  void TryKeepOld() const {
-    std::set<fs::path> tried;
-    for (const RefilterTable& table : tables_) {
-      const fs::path path = table.path;
-      std::error_code error;
-      if (!fs::is_regular_file(path, error) ||
-          !tried.insert(path.parent_path()).second) {
-        continue;
-      }
-      const fs::path link = fs::path(options_.keep_old) / "deltabloom.try";
-      fs::remove(link, error);
-      fs::create_hard_link(path, link, error);
-      if (error) {
-        Check(options_.keep_old + ": tables of " + path.parent_path().string() +
-              " cannot be linked there: " + error.message() +
-              ". Name a directory of the same file system");
-      }
-      fs::remove(link, error);
-    }
-  }
-
-  // Reads the policies that the tables of each column family get: that of
-  // --filter, or those that the newest OPTIONS file names. Throws if all
-  // filters would stay.
-  void ReadPolicies() {
-    OptionsFile file;
-    const bool by_policy = options_.uri.empty();
-    std::string problem = ReadNewestOptionsFile(options_.database, &file);
-    if (problem.empty() && file.name.empty()) {
-      problem = options_.database + ": has no OPTIONS file";
-    }
-    CheckVersion(file);
-    others_ = options_;
-    if (by_policy) {
-      std::error_code unknown;
-      const bool is_rocksdb =
-          fs::exists(fs::path(options_.database) / "IDENTITY", unknown);
-      Check(problem.empty() ? ""
-            : is_rocksdb
-                ? problem + ": use --filter"
-                : problem +
-                      " and no file IDENTITY: if it is LevelDB's, its "
-                      "filters stay; if it is RocksDB's, use --filter");
-      others_.problem =
-          "no OPTIONS file names the policy of its column family: use --filter";
-    } else if (!problem.empty()) {
-      console_->Error("warning: " + problem +
-                      ": if the policy has key_transform or seeded, name them "
-                      "in --filter");
-    }
-    bool any = !by_policy;
-    for (const FamilyOptions& family : file.families) {
-      ReadPolicy(family);
-      any = any || family.NamesDeltabloom();
-    }
-    if (any) return;
-    Check(options_.database +
-          ": no column family was last opened with Deltabloom's policy, and "
-          "others do not use its filters: roll the policy out first, or name "
-          "the filters by --filter if that is still to come");
-  }
-
-  void CheckVersion(const OptionsFile& file) const {
-    if (options_.untested || !file.IsOfLaterRocksDB()) return;
-    Check(options_.database + ": was last opened by RocksDB " +
-          file.rocksdb_version +
-          ", and which keys and prefixes a filter must hold is known up to "
-          "11.12 only: take a Deltabloom that knows this version. With "
-          "--untested the filters are replaced nevertheless, and lookups lose "
-          "the keys and prefixes that this RocksDB alone puts into filters");
-  }
-
-  void ReadPolicy(const FamilyOptions& family) {
-    const bool by_policy = options_.uri.empty();
-    RefilterOptions& options =
-        families_.emplace(family.name, options_).first->second;
-    if (!family.NamesDeltabloom()) {
-      const std::string opened =
-          "last opened with filter_policy=" +
-          (family.NamesPolicy() ? family.policy : "nullptr") +
-          ", which does not use Deltabloom's filters";
-      if (by_policy) {
-        options.problem = "its column family was " + opened +
-                          ": roll the policy out first, or use --filter";
-      } else {
-        without_policy_[family.name] = opened;
-      }
-      return;
-    }
-    internal::PolicyOptions policy;
-    const std::string error = ParseFilter(family.policy, &policy);
-    if (!error.empty() && (by_policy || family.OwnCompatibility())) {
-      options.problem = "the policy of its column family: " + error;
-    } else if (by_policy) {
-      options.filter = policy;
-    } else if (policy.key_transform != options_.filter.key_transform) {
-      // They would turn nothing away, and the old ones do.
-      options.problem = "the policy of its column family has key_transform=" +
-                        policy.key_transform +
-                        ", for which filters with key_transform=" +
-                        options_.filter.key_transform + " match every key";
-    } else if (policy.seeded && !options_.filter.seeded) {
-      console_->Error("warning: column family " + family.name +
-                      " was last opened with seeded=on, which the new filters "
-                      "lack: name it in --filter");
-    }
-    // The rates of the filters that stay are those for the policy.
-    if (!options.problem.empty()) options.filter = policy;
-  }
-
-  const RefilterOptions& OptionsOf(const RefilterTable& table) const {
-    const auto found = families_.find(table.family);
-    return found == families_.end() ? others_ : found->second;
-  }
-
-  // Fills in tables_.
-  void FindTables() {
-    Manifest manifest;
-    Check(ReadManifest(options_.database, &manifest));
-    std::map<uint32_t, uint32_t> last_levels;
-    for (const auto& [number, live] : manifest.tables()) {
-      uint32_t& last = last_levels[live.family];
-      last = std::max(last, live.level);
-    }
-    for (const auto& [number, live] : manifest.tables()) {
-      RefilterTable table;
-      table.family = manifest.FamilyName(live.family);
-      table.level = static_cast<int>(std::min(live.level, 1000u));
-      table.bottommost =
-          live.level > 0 && live.level == last_levels[live.family];
-      table.size = live.size;
-      table.has_checksum = live.has_checksum;
-      table.first_key = live.first_key;
-      table.last_key = live.last_key;
-      const std::vector<std::string> found = FindTable(directories_, number);
-      table.path = found.empty()
-                       ? NumberedPath(options_.database, number, "sst")
-                       : found[0];
-      if (found.empty()) {
-        table.reason = "it is not there: name its directory by --path";
-      } else if (found.size() > 1) {
-        table.reason = "there is another file of this name, " + found[1];
-      }
-      if (!table.reason.empty()) table.outcome = Outcome::kFailed;
-      tables_.push_back(std::move(table));
-    }
-  }
-
-  void SetShares() {
-    std::map<std::string, std::vector<RefilterTable*>> families;
-    for (RefilterTable& table : tables_) {
-      families[table.family].push_back(&table);
-    }
-    for (const auto& [name, tables] : families) {
-      std::vector<TableInTree> tree;
-      for (const RefilterTable* table : tables) {
-        tree.push_back({table->level, static_cast<double>(table->tree_keys),
-                        table->first_key, table->last_key});
-      }
-      const std::vector<double> shares =
-          SharesOfLookups(tree, tables[0]->bytewise);
-      for (size_t i = 0; i < shares.size(); ++i) {
-        tables[i]->share_of_lookups = shares[i];
-      }
+  void Plan(RefilterTable* table) {
+    if (!table->reason.empty()) return;
+    if (stop_) {
+      table->reason = "the run was stopped";
+    } else {
+      PlanRefilter(policies_.Of(table->family), table);
     }
   }
 
@@ -375,6 +236,12 @@ class RefilterRun {
     }
   }
 
+  // The path of a job's new file.
+  std::string TemporaryOf(size_t job, const RefilterTable& table) const {
+    return NumberedPath(fs::path(table.path).parent_path().string(),
+                        temporaries_[job], "dbtmp");
+  }
+
   // Calls fn for the tables, in `jobs` threads, with the number of the thread.
   void ForEachTable(const std::function<void(size_t, RefilterTable*)>& fn) {
     std::atomic<size_t> next{0};
@@ -400,165 +267,17 @@ class RefilterRun {
     for (std::thread& thread : threads) thread.join();
   }
 
-  void Show(const RefilterTable& table) {
-    Json json = {{"file", table.path},
-                 {"column_family", table.family},
-                 {"level", table.level},
-                 {"result", kOutcomes[static_cast<size_t>(table.outcome)]},
-                 {"reason", TextOrNull(table.reason)},
-                 {"keys", table.keys},
-                 {"filter_bytes", table.filter_bytes},
-                 {"before",
-                  {{"filter", TextOrNull(table.before)},
-                   {"rate", NumberOrNull(table.rate_before)}}},
-                 {"after",
-                  {{"filter", TextOrNull(table.after)},
-                   {"rate", NumberOrNull(table.rate_after)}}}};
-    console_->AddElement(json);
-    const std::string before =
-        table.before + ", " + RateText(table.rate_before);
-    if (table.outcome == Outcome::kGone) {
-      console_->Line(table.path + ": gone meanwhile");
-    } else if (table.outcome == Outcome::kFailed) {
-      console_->Error(table.path + ": " + table.reason);
-    } else if (table.outcome == Outcome::kLeft) {
-      console_->Line(table.path + ": left as it is: " + table.reason);
-    } else if (table.outcome == Outcome::kNoGain) {
-      console_->Line(table.path + ": left as it is: " + before +
-                     ", no better one fits");
-    } else {
-      console_->Line(table.path + ": " + before + " -> " + table.after + ", " +
-                     RateText(table.rate_after));
-    }
-  }
-
-  // The tables of a level or a column family.
-  struct Group {
-    uint64_t keys = 0;
-    uint64_t bytes = 0;
-    std::map<std::string, uint64_t> filters;  // before: the number of tables
-    Reads before;
-    Reads after;
-  };
-
-  struct Totals {
-    std::map<std::pair<std::string, int>, Group> levels;
-    std::map<std::string, Group> families;
-    std::map<std::string, uint64_t> not_used;  // tables, by column family
-    Json outcomes;                             // the number of tables of each
-  };
-
-  Totals CountTables() const {
-    Totals totals;
-    for (const char* outcome : kOutcomes) totals.outcomes[outcome] = 0;
-    for (const RefilterTable& table : tables_) {
-      Json& count =
-          totals.outcomes[kOutcomes[static_cast<size_t>(table.outcome)]];
-      count = count.get<uint64_t>() + 1;
-      if (table.outcome == Outcome::kGone) continue;
-      const bool has_new_filter = table.outcome == Outcome::kReplaced ||
-                                  table.outcome == Outcome::kPlanned;
-      if (has_new_filter && without_policy_.count(table.family) > 0) {
-        ++totals.not_used[table.family];
-      }
-      for (Group* group : {&totals.levels[{table.family, table.level}],
-                           &totals.families[table.family]}) {
-        group->keys += table.keys;
-        group->bytes += table.filter_bytes;
-        ++group->filters[table.before.empty() ? "none" : table.before];
-        group->before.Add(table.rate_before, table.share_of_lookups);
-        group->after.Add(table.rate_after, table.share_of_lookups);
-      }
-    }
-    return totals;
-  }
-
-  void ShowLevels(const Totals& totals) {
-    std::vector<std::vector<std::string>> rows = {
-        {"column family", "level", "filters", "keys", "filter bytes",
-         "reads now", "reads after"}};
-    console_->StartArray("levels");
-    for (const auto& [key, group] : totals.levels) {
-      std::string kinds;
-      for (const auto& [kind, tables] : group.filters) {
-        kinds +=
-            (kinds.empty() ? "" : ", ") + std::to_string(tables) + " " + kind;
-      }
-      console_->AddElement({{"column_family", key.first},
-                            {"level", key.second},
-                            {"filters", group.filters},
-                            {"keys", group.keys},
-                            {"filter_bytes", group.bytes},
-                            {"reads_before", NumberOrNull(group.before.Sum())},
-                            {"reads_after", NumberOrNull(group.after.Sum())}});
-      rows.push_back({key.first, std::to_string(key.second), kinds,
-                      std::to_string(group.keys), std::to_string(group.bytes),
-                      group.before.Text(), group.after.Text()});
-    }
-    console_->Table(rows, 3);
-  }
-
-  void ShowFamilies(const Totals& totals) {
-    console_->StartArray("column_families");
-    for (const auto& [name, group] : totals.families) {
-      console_->AddElement({{"name", name},
-                            {"reads_before", NumberOrNull(group.before.Sum())},
-                            {"reads_after", NumberOrNull(group.after.Sum())}});
-      console_->Line("column family " + name +
-                     ": reads of a lookup of an absent key: " +
-                     group.before.Text() + " -> " + group.after.Text());
-    }
-  }
-
-  void ShowOutcomes(const Json& outcomes) {
-    console_->Line(Count(tables_.size(), "table", "tables") + ": " +
-                   (options_.dry_run
-                        ? outcomes["planned"].dump() + " to be replaced"
-                        : outcomes["replaced"].dump() + " replaced") +
-                   ", " + outcomes["no_gain"].dump() + " without a gain, " +
-                   outcomes["left"].dump() + " left as they are, " +
-                   outcomes["failed"].dump() + " failed, " +
-                   outcomes["gone"].dump() + " gone meanwhile" +
-                   (interrupted ? "; stopped by a signal"
-                    : stop_     ? "; stopped, because no file can be written"
-                                : ""));
-  }
-
-  void WarnOfFiltersNotUsed(const Totals& totals) {
-    for (const auto& [name, tables] : totals.not_used) {
-      console_->Error("warning: column family " + name + " was " +
-                      without_policy_.at(name) +
-                      ": until it is opened with "
-                      "Deltabloom's policy, lookups of absent keys read a "
-                      "data block in each of " +
-                      Count(tables, "table", "tables"));
-    }
-  }
-
-  ExitCode Summarize() {
-    const Totals totals = CountTables();
-    ShowLevels(totals);
-    ShowFamilies(totals);
-    console_->Add("summary", totals.outcomes);
-    console_->Add("not_used", Json(totals.not_used));
-    ShowOutcomes(totals.outcomes);
-    WarnOfFiltersNotUsed(totals);
-    return totals.outcomes["failed"] > 0 || stop_ ? kFailure : kSuccess;
-  }
-
   const RefilterCommandOptions& options_;
   Console* const console_;
   const std::vector<std::string> directories_;
-  std::map<std::string, RefilterOptions> families_;  // of the OPTIONS file
-  RefilterOptions others_;  // of families that it does not name
-  // Families that get filters which their policy does not use: how they were
-  // last opened.
-  std::map<std::string, std::string> without_policy_;
+  Policies policies_;
   std::vector<RefilterTable> tables_;
   std::vector<uint64_t> temporaries_;  // numbers of files, one for each thread
   std::atomic<bool> stop_{false};
   std::mutex mutex_;  // of the console
 };
+
+// --- The command.
 
 RunFn AddRefilterOptions(CLI::App* app) {
   const auto options = std::make_shared<RefilterCommandOptions>();
@@ -596,18 +315,11 @@ RunFn AddRefilterOptions(CLI::App* app) {
       });
   return [options](Console* console) {
     ParseFilter(options->uri, &options->filter);
-    return RefilterRun(*options, console).All();
+    return RefilterRun(*options, console).Run();
   };
 }
 
-}  // namespace
-
-Command RefilterCommand() {
-  Command command = {"refilter",
-                     "Replace the filters of a database by better ones",
-                     AddRefilterOptions};
-  Manual& manual = command.manual;
-  manual.description = R"(
+constexpr char kRefilterDescription[] = R"(
 Replaces the filters in the tables of a closed database, or of a checkpoint, by
 filters with fewer false positives in the same bytes, without compaction. It
 reads the keys of each table, and writes the table anew with another filter
@@ -670,6 +382,15 @@ families whose policy does not use them. A file has "result" (planned, replaced,
 left, failed, or gone: deleted while the database was open), "reason", "keys",
 "filter_bytes", and "before" and "after" with "filter" and the expected "rate"
 of false positives; deltabloom verify measures it. Unknown values are null.)";
+
+}  // namespace
+
+Command RefilterCommand() {
+  Command command = {"refilter",
+                     "Replace the filters of a database by better ones",
+                     AddRefilterOptions};
+  Manual& manual = command.manual;
+  manual.description = kRefilterDescription;
   manual.examples = {
       {"deltabloom refilter --dry-run /var/lib/db",
        "what it would gain, table by table and level by level"},

@@ -1,13 +1,9 @@
-// The parts of deltabloom refilter that need RocksDB: one table, and the lock
-// of its database.
+// A table whose filter deltabloom refilter may replace.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "engines/rocksdb/base/options.h"
 
@@ -59,18 +55,8 @@ struct RefilterTable {
 // it: kPlanned, kNoGain, kLeft or kFailed.
 void PlanRefilter(const RefilterOptions& options, RefilterTable* table);
 
-// Replaces the filter of a table that is kPlanned. `temporary`: the path of the
-// new file, in the directory of the table, until it is complete. *stop ends it
-// at the next opportunity; it is set when no file can be written any more.
-void Refilter(const RefilterOptions& options, const std::string& temporary,
-              std::atomic<bool>* stop, RefilterTable* table);
-
-// Waits until the names in the directory are on the disk. Returns whether they
-// are.
-bool SyncDirectory(const std::string& directory);
-
-// Holds RocksDB's lock of the database, until it is destroyed. Null with an
-// error if the database is open.
-std::shared_ptr<void> LockDatabase(const std::string& path, std::string* error);
+// Sets the outcome and what is `after` by the error, if there was one, and by
+// table->reason.
+void Conclude(const std::string& error, RefilterTable* table);
 
 }  // namespace deltabloom::tools
