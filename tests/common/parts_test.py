@@ -29,12 +29,12 @@ class Colours(unittest.TestCase):
         self.assertEqual(colours.of_filter("no such filter"), colours.INK)
 
     def test_pages_that_are_no_python_have_the_same(self):
-        folder = TOP.parent / "tools" / "deltabloom"
-        found = re.findall(r'{"([a-z-]+)", "(#[0-9a-f]{6})"}', (folder / "estimate.cc").read_text())
+        folder = TOP.parent / "tools" / "deltabloom" / "estimate"
+        found = re.findall(r'{"([a-z-]+)", "(#[0-9a-f]{6})"}', (folder / "page.cc").read_text())
         self.assertGreaterEqual(len(found), 5)
         for name, colour in found:
             self.assertEqual(colours.of_filter(name), colour, name)
-        style = (folder / "estimate_page.html").read_text()
+        style = (folder / "page.html").read_text()
         for name, colour in (
             ("ink", colours.INK),
             ("muted", colours.MUTED),

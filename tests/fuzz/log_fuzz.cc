@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "tests/fuzz/harness.h"
-#include "tools/deltabloom/block_cache.h"
+#include "tools/deltabloom/database/block_cache.h"
 
 namespace deltabloom::fuzz {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/fuzz/harness.h"
-#include "tools/deltabloom/manifest.h"
+#include "tools/deltabloom/database/manifest.h"
 #include "tools/sst/sst.h"
 #include "util/coding.h"
 

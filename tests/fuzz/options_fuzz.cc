@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "tests/fuzz/harness.h"
-#include "tools/deltabloom/options_file.h"
+#include "tools/deltabloom/database/options_file.h"
 
 namespace deltabloom::fuzz {
 

@@ -41,7 +41,7 @@ class Help(unittest.TestCase):
     def test_help_has_every_option(self):
         declared = set()
         for folder in FOLDERS:
-            for source in pathlib.Path(folder).glob("*.cc"):
+            for source in pathlib.Path(folder).rglob("*.cc"):
                 declared |= set(DECLARED.findall(source.read_text()))
         declared -= HIDDEN
         self.assertGreater(len(declared), 2)

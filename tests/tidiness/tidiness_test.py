@@ -22,6 +22,10 @@ ROCKSDB = {
 }
 ENGINES = CORE | ROCKSDB
 SHARED = CORE | {"shared_filters/include", "shared_filters/memory"}
+# No subcommand includes another one.
+SUBCOMMANDS = ["check", "doctor", "estimate", "inspect", "refilter", "run", "verify"]
+TABLES = ENGINES | {"tools/program", "tools/sst"}
+SUBCOMMAND = TABLES | {"tools/deltabloom" + folder for folder in ["", "/database", "/tables"]}
 MAY_INCLUDE = {
     "include": set(),
     "util": {"include"},
@@ -38,7 +42,10 @@ MAY_INCLUDE = {
     "tools": ENGINES,
     "tools/program": CORE,
     "tools/sst": CORE,
-    "tools/deltabloom": ENGINES | {"tools/program", "tools/sst"},
+    "tools/deltabloom/tables": TABLES,
+    "tools/deltabloom/database": TABLES | {"tools/deltabloom/tables"},
+    **{"tools/deltabloom/" + folder: SUBCOMMAND for folder in SUBCOMMANDS},
+    "tools/deltabloom": CORE | {"tools/program"},
     "db_bench_ext": ENGINES | {"engines/leveldb", "tools/sst"},
     "examples": {"include"},
     # Nothing of what it is compared with.

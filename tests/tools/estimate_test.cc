@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/deltabloom/estimate_model.h"
+#include "tools/deltabloom/estimate/model.h"
 #include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"

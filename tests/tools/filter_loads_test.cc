@@ -1,6 +1,6 @@
 // The block caches that a LOG names, and what lookups load where these do not
 // hold all filters.
-#include "tools/deltabloom/filter_loads.h"
+#include "tools/deltabloom/doctor/filter_loads.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <tuple>
 
-#include "tools/deltabloom/block_cache.h"
-#include "tools/deltabloom/database.h"
+#include "tools/deltabloom/database/block_cache.h"
+#include "tools/deltabloom/database/database.h"
 
 namespace deltabloom::tools {
 namespace {

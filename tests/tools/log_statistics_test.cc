@@ -1,5 +1,5 @@
 // The statistics in a LOG of RocksDB, and what they say of reads.
-#include "tools/deltabloom/log_statistics.h"
+#include "tools/deltabloom/database/log_statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -23,7 +23,7 @@
 
 #include "tests/folder.h"
 #include "tests/random.h"
-#include "tools/deltabloom/table_files.h"
+#include "tools/deltabloom/tables/table_files.h"
 #include "tools/program/console.h"
 #include "util/json.h"
 

@@ -1,5 +1,5 @@
 // Tests the share of lookups that asks each table, and what they read.
-#include "tools/deltabloom/reads.h"
+#include "tools/deltabloom/database/reads.h"
 
 #include <gtest/gtest.h>
 

@@ -113,6 +113,8 @@ class Refilter(DatabaseTest):
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(f"{keep}: tables of {database} cannot be linked there: ", done.stderr)
             self.assertIn("Name a directory of the same file system", done.stderr)
+            below = pathlib.Path(keep, "not", "there")
+            self.assertEqual(refilter(database, "--keep-old", below).returncode, 1)
             self.assertEqual(os.listdir(keep), [])
         self.assertEqual([table.read_bytes() for table in tables], before)
         keep = database / "old"

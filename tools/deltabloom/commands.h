@@ -1,4 +1,4 @@
-// The subcommands of deltabloom, one file each.
+// The subcommands of deltabloom, a folder each.
 #pragma once
 
 #include "tools/program/program.h"

@@ -806,6 +806,31 @@ std::string EncodeHandle(const SstFile& file, const BlockHandle& handle,
   return value;
 }
 
+// Reads the block with the handles of the filter, the metaindex or its index of
+// partitions, and finds these: one for each of `filters`.
+std::vector<StoredHandle> ReadHandles(const SstSource& source,
+                                      const SstFile& file,
+                                      const SstFilter& filter, size_t filters,
+                                      SstPatch* block) {
+  const bool partitioned = filter.scope == FilterScope::kPartitioned;
+  const BlockHandle handle = partitioned ? filter.handle : file.metaindex;
+  *block = {handle.offset, Read(source, file, handle)};
+  std::vector<StoredHandle> handles;
+  In(source, handle.offset, "handles of filters: ", [&] {
+    Expect(!block->bytes.empty() && block->bytes.size() == handle.size,
+           "an uncompressed block with handles, found another");
+    ForHandles(file, block->bytes, partitioned && HasDeltaEncodedIndex(file),
+               [&](std::string_view key, const StoredHandle& stored) {
+                 if (partitioned || key == "fullfilter." + filter.policy) {
+                   handles.push_back(stored);
+                 }
+               });
+    Expect(handles.size() == filters, filters, " handles of filters, found ",
+           handles.size());
+  });
+  return handles;
+}
+
 // Compression and checksum of a block that is written at `offset`.
 void AppendTrailer(const SstFile& file, uint64_t offset, size_t start,
                    std::string* bytes) {
@@ -825,25 +850,10 @@ std::string ReplaceFilters(const SstSource& source, const SstFile& file,
                            std::vector<SstPatch>* patches, std::string* kept) {
   patches->clear();
   kept->clear();
-  // The block that holds the handles of the filters, then its handles.
-  const bool partitioned = filter.scope == FilterScope::kPartitioned;
-  const BlockHandle of_index = partitioned ? filter.handle : file.metaindex;
-  SstPatch index = {of_index.offset, {}};
-  std::vector<StoredHandle> handles;
   return DamageOf([&] {
-    index.bytes = Read(source, file, of_index);
-    In(source, of_index.offset, "handles of filters: ", [&] {
-      Expect(!index.bytes.empty() && index.bytes.size() == of_index.size,
-             "an uncompressed block with handles, found another");
-      ForHandles(file, index.bytes, partitioned && HasDeltaEncodedIndex(file),
-                 [&](std::string_view key, const StoredHandle& stored) {
-                   if (partitioned || key == "fullfilter." + filter.policy) {
-                     handles.push_back(stored);
-                   }
-                 });
-      Expect(handles.size() == filters.size(), filters.size(),
-             " handles of filters, found ", handles.size());
-    });
+    SstPatch index;
+    const std::vector<StoredHandle> handles =
+        ReadHandles(source, file, filter, filters.size(), &index);
     BlockHandle last;  // the one before, as it is written now
     bool replaced = false;
     for (size_t i = 0; i < handles.size(); ++i) {
