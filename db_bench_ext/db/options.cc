@@ -25,84 +25,106 @@ namespace {
 
 using bench::UsageError;
 
+constexpr char kDemo[] = "demo";
 constexpr char kLevels[] = "levels";
 constexpr char kPhases[] = "phases";
+constexpr char kDatabase[] = "database";
 constexpr char kRanges[] = "ranges";
 constexpr char kFresh[] = "fresh";
 constexpr char kOverwritten[] = "overwritten";
 constexpr char kCompacted[] = "compacted";
 constexpr char kLoading[] = "loading";
 
+constexpr size_t kMiB = 1 << 20;
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+Preset DemoPreset() {
+  return {kDemo,
+          1'000'000,
+          /*bits_per_key=*/10,
+          40'000,
+          {kNoFilter, kRocksDBBloom, kDefault, "rocksdb-ribbon",
+           "deltabloom-classic", "deltabloom-local", kUniform},
+          /*max_seconds=*/3,
+          /*takes_turns=*/false,
+          {64, 1 * kMiB, 4 * kMiB, false, /*direct_io=*/true},
+          {{Lookup::kAbsent, 250}, {Lookup::kPresent, 50}}};
+}
+
+Preset LevelsPreset() {
+  return {kLevels,
+          0,
+          /*bits_per_key=*/10,
+          200'000,
+          {kRocksDBBloom, kUniform, kDefault},
+          /*max_seconds=*/kNoLimit,
+          /*takes_turns=*/true,
+          {16, 64 * kMiB, 4 * kMiB, false, false},
+          {}};
+}
+
+Preset PhasesPreset() {
+  return {kPhases,
+          200'000,
+          /*bits_per_key=*/10,
+          200'000,
+          {kRocksDBBloom, kUniform, kDefault},
+          /*max_seconds=*/kNoLimit,
+          /*takes_turns=*/true,
+          {100, 64 * kMiB, 4 * kMiB, false, false},
+          {}};
+}
+
+Preset DatabasePreset() {
+  return {kDatabase,
+          1'000'000,
+          /*bits_per_key=*/10,
+          200'000,
+          {kNoFilter, kRocksDBBloom, "rocksdb-ribbon", "deltabloom-classic",
+           "deltabloom-local", kDefault},
+          /*max_seconds=*/kNoLimit,
+          /*takes_turns=*/true,
+          {32, 4096 * kMiB, 1024 * kMiB, /*filters_in_cache=*/true, false},
+          {{Lookup::kAbsent, 512},
+           {Lookup::kPresent, 512},
+           {Lookup::kMultiAbsent, 512}}};
+}
+
+Preset RangesPreset() {
+  return {kRanges,
+          100'000,
+          /*bits_per_key=*/8,
+          4000,
+          RangeFilterNames(),
+          /*max_seconds=*/kNoLimit,
+          /*takes_turns=*/true,
+          {100, 4096 * kMiB, 4 * kMiB, false, false},
+          {}};
+}
+
+Preset LoadingPreset() {
+  return {kLoading,
+          2'000'000,
+          /*bits_per_key=*/10,
+          20'000,
+          {},
+          /*max_seconds=*/kNoLimit,
+          /*takes_turns=*/true,
+          {64, 64 * kMiB, 16 * kMiB, false, false},
+          {}};
+}
+
 const std::vector<Preset>& Presets() {
-  constexpr size_t kMiB = 1 << 20;
-  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
   static const auto* const presets = new std::vector<Preset>{
-      {"demo",
-       1'000'000,
-       /*bits_per_key=*/10,
-       40'000,
-       {kNoFilter, kRocksDBBloom, kDefault, "rocksdb-ribbon",
-        "deltabloom-classic", "deltabloom-local", kUniform},
-       /*max_seconds=*/3,
-       /*takes_turns=*/false,
-       {64, 1 * kMiB, 4 * kMiB, false, /*direct_io=*/true},
-       {{Lookup::kAbsent, 250}, {Lookup::kPresent, 50}}},
-      {kLevels,
-       0,
-       /*bits_per_key=*/10,
-       200'000,
-       {kRocksDBBloom, kUniform, kDefault},
-       /*max_seconds=*/kNoLimit,
-       /*takes_turns=*/true,
-       {16, 64 * kMiB, 4 * kMiB, false, false},
-       {}},
-      {kPhases,
-       200'000,
-       /*bits_per_key=*/10,
-       200'000,
-       {kRocksDBBloom, kUniform, kDefault},
-       /*max_seconds=*/kNoLimit,
-       /*takes_turns=*/true,
-       {100, 64 * kMiB, 4 * kMiB, false, false},
-       {}},
-      {"database",
-       1'000'000,
-       /*bits_per_key=*/10,
-       200'000,
-       {kNoFilter, kRocksDBBloom, "rocksdb-ribbon", "deltabloom-classic",
-        "deltabloom-local", kDefault},
-       /*max_seconds=*/kNoLimit,
-       /*takes_turns=*/true,
-       {32, 4096 * kMiB, 1024 * kMiB, /*filters_in_cache=*/true, false},
-       {{Lookup::kAbsent, 512},
-        {Lookup::kPresent, 512},
-        {Lookup::kMultiAbsent, 512}}},
-      {kRanges,
-       100'000,
-       /*bits_per_key=*/8,
-       4000,
-       RangeFilterNames(),
-       /*max_seconds=*/kNoLimit,
-       /*takes_turns=*/true,
-       {100, 4096 * kMiB, 4 * kMiB, false, false},
-       {}},
-      {kLoading,
-       2'000'000,
-       /*bits_per_key=*/10,
-       20'000,
-       {},
-       /*max_seconds=*/kNoLimit,
-       /*takes_turns=*/true,
-       {64, 64 * kMiB, 16 * kMiB, false, false},
-       {}},
-  };
+      DemoPreset(),     LevelsPreset(), PhasesPreset(),
+      DatabasePreset(), RangesPreset(), LoadingPreset()};
   return *presets;
 }
 
 // The options that the user gave; the preset's values replace those that are
 // missing.
 struct Given {
-  std::string preset = "demo";
+  std::string preset = kDemo;
   uint64_t keys = 0;
   double bits_per_key = 0;
   std::vector<std::string> filters;
@@ -277,13 +299,13 @@ std::vector<const Schema*> SchemasOf(const Given& given) {
   return schemas;
 }
 
-std::vector<TreePlan> TreesOf(const Given& given) {
-  if (given.preset == "demo") return {DemoTree(given.keys)};
-  if (given.preset == "database") {
-    return {OneTable(given.keys, false), OneTable(given.keys, true)};
+std::vector<TreePlan> TreesOf(const Preset& preset, uint64_t keys) {
+  if (preset.name == kDemo) return {DemoTree(keys)};
+  if (preset.name == kDatabase) {
+    return {OneTable(keys, false), OneTable(keys, true)};
   }
-  if (given.preset == kLoading) {
-    return {LoadingTree(given.keys, false), LoadingTree(given.keys, true)};
+  if (preset.name == kLoading) {
+    return {LoadingTree(keys, false), LoadingTree(keys, true)};
   }
   return {};
 }
@@ -318,6 +340,62 @@ void UseFolder(const std::string& path) {
                    "; name a new or empty folder");
 }
 
+void RefuseOptionsOfOtherPresets(const CLI::App& app, const Preset& preset) {
+  for (const auto& [name, needed] : {std::pair{"--trees", kLevels},
+                                     {"--steps", kLevels},
+                                     {"--schemas", kRanges},
+                                     {"--keys-from", kRanges},
+                                     {"--delimiter", kRanges},
+                                     {"--state", kRanges},
+                                     {"--table-bytes", kRanges}}) {
+    if (app.count(name) > 0 && preset.name != needed) {
+      throw UsageError(std::string(name) + ": needs --preset " + needed);
+    }
+  }
+  if (app.count("--filters") > 0 && IsLoading(preset)) {
+    throw UsageError("--filters: not with --preset loading, which has its own");
+  }
+  if (app.count("--keys") > 0 && IsLevels(preset)) {
+    throw UsageError(
+        "--keys: not with --preset levels, whose trees have each "
+        "their number of keys");
+  }
+}
+
+// Sets what every preset has, the preset's values for those that the user did
+// not give.
+void UseNumbers(const CLI::App& app, const Given& given, Options* options) {
+  const Preset& preset = *options->preset;
+  options->keys = given.keys == 0 ? preset.keys : given.keys;
+  options->bits_per_key = app.count("--bits-per-key") > 0 ? given.bits_per_key
+                                                          : preset.bits_per_key;
+  options->database = preset.database;
+  if (given.table_bytes > 0) options->database.table_bytes = given.table_bytes;
+  options->max_seconds = kNoLimit;
+  if (options->lookups == 0) {
+    options->lookups = preset.lookups;
+    options->max_seconds = preset.max_seconds;
+  }
+}
+
+void UseRanges(const Given& given, Options* options) {
+  options->schemas = SchemasOf(given);
+  if (given.state == kFresh) options->state = TreeState::kFresh;
+  if (given.state == kOverwritten) options->state = TreeState::kOverwritten;
+  if (given.state == kCompacted) options->state = TreeState::kCompacted;
+  if (!options->file_keys.path.empty()) UseFile(options);
+  options->range_filters = NamesOf("--filters", given.filters,
+                                   RangeFilterNames(), RangeFilterNames());
+}
+
+void UseTrees(const Given& given, Options* options) {
+  const Preset& preset = *options->preset;
+  options->filters =
+      NamesOf("--filters", given.filters, FilterNames(), preset.filters);
+  options->trees = TreesOf(preset, options->keys);
+  if (IsLevels(preset)) options->grown = GrownTreesOf(given);
+}
+
 }  // namespace
 
 bool IsRanges(const Preset& preset) { return preset.name == kRanges; }
@@ -345,50 +423,12 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   for (const Preset& preset : Presets()) {
     if (preset.name == given.preset) options->preset = &preset;
   }
-  const Preset& preset = *options->preset;
-  for (const auto& [name, needed] : {std::pair{"--trees", kLevels},
-                                     {"--steps", kLevels},
-                                     {"--schemas", kRanges},
-                                     {"--keys-from", kRanges},
-                                     {"--delimiter", kRanges},
-                                     {"--state", kRanges},
-                                     {"--table-bytes", kRanges}}) {
-    if (app.count(name) > 0 && given.preset != needed) {
-      throw UsageError(std::string(name) + ": needs --preset " + needed);
-    }
-  }
-  if (app.count("--filters") > 0 && IsLoading(preset)) {
-    throw UsageError("--filters: not with --preset loading, which has its own");
-  }
-  if (app.count("--keys") > 0 && IsLevels(preset)) {
-    throw UsageError(
-        "--keys: not with --preset levels, whose trees have each "
-        "their number of keys");
-  }
-  if (given.keys == 0) given.keys = preset.keys;
-  options->keys = given.keys;
-  options->bits_per_key = app.count("--bits-per-key") > 0 ? given.bits_per_key
-                                                          : preset.bits_per_key;
-  options->database = preset.database;
-  if (given.table_bytes > 0) options->database.table_bytes = given.table_bytes;
-  options->max_seconds = std::numeric_limits<double>::infinity();
-  if (options->lookups == 0) {
-    options->lookups = preset.lookups;
-    options->max_seconds = preset.max_seconds;
-  }
-  if (IsRanges(preset)) {
-    options->schemas = SchemasOf(given);
-    if (given.state == kFresh) options->state = TreeState::kFresh;
-    if (given.state == kOverwritten) options->state = TreeState::kOverwritten;
-    if (given.state == kCompacted) options->state = TreeState::kCompacted;
-    if (!options->file_keys.path.empty()) UseFile(options);
-    options->range_filters = NamesOf("--filters", given.filters,
-                                     RangeFilterNames(), RangeFilterNames());
+  RefuseOptionsOfOtherPresets(app, *options->preset);
+  UseNumbers(app, given, options);
+  if (IsRanges(*options->preset)) {
+    UseRanges(given, options);
   } else {
-    options->filters =
-        NamesOf("--filters", given.filters, FilterNames(), preset.filters);
-    options->trees = TreesOf(given);
-    if (IsLevels(preset)) options->grown = GrownTreesOf(given);
+    UseTrees(given, options);
   }
   options->files.Claim();
   if (app.count("--db") > 0) UseFolder(options->db);

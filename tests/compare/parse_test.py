@@ -1,8 +1,7 @@
 #!/usr/bin/python3
-"""The parsers on outputs of db_bench and sst_dump 7.8.3, shortened by lines that
-are not read."""
+"""The figures that the comparison reads from outputs of db_bench and sst_dump
+7.8.3, shortened by lines that are not read."""
 
-import contextlib
 import json
 import pathlib
 import sys
@@ -15,7 +14,6 @@ for folder in ("", "compare"):
 
 import parse  # noqa: E402
 import report  # noqa: E402
-from child import CellError  # noqa: E402
 
 
 class Parse(unittest.TestCase):
@@ -54,48 +52,6 @@ class Parse(unittest.TestCase):
             {"tables": 10, "entries": 132812, "filter_bytes": 166450, "filter_entries": 132812},
         )
         self.assertEqual(parse.table_properties(RECORDED["properties_none"])["filter_bytes"], 0)
-
-    def test_progress_by_carriage_return(self):
-        text = "... finished 100 ops\r" * 3 + RECORDED["readmissing"]
-        self.assertEqual(parse.result(text, "readmissing")["ops_per_second"], 57132)
-
-    def test_what_cannot_be_parsed_says_so(self):
-        for text in (
-            "",
-            "RocksDB: version 7.8.3\n",
-            RECORDED["too_few_keys"],
-            RECORDED["disk_full"],
-        ):
-            with self.assertRaises(CellError):
-                parse.result(text, "readmissing")
-            with self.assertRaises(CellError):
-                parse.levels(text)
-            with self.assertRaises(CellError):
-                parse.table_properties(text)
-        with self.assertRaisesRegex(CellError, "statistics"):
-            text = RECORDED["readmissing"].partition("STATISTICS")[0]
-            parse.result(text, "readmissing")
-
-    def test_every_prefix_of_an_output_is_safe(self):
-        for name, text in RECORDED.items():
-            for size in range(0, len(text), 97):
-                with contextlib.suppress(CellError):
-                    parse.result(text[:size], name)
-
-
-class Tables(unittest.TestCase):
-    def test_median_and_spread(self):
-        self.assertEqual(report.median_and_spread([3, 1, 2]), (2, 1))
-        self.assertEqual(report.median_and_spread([None, None]), (None, None))
-
-    def test_columns_name_the_operation_and_have_values(self):
-        rows = [
-            {"workload": "seekrandom", "filter": "none", "p99_micros": 12.5, "p50_micros": None}
-        ]
-        columns = {"filter": "filter", "p50_micros": "p50, µs", "p99_micros": "p99, µs"}
-        self.assertEqual(
-            report.table(rows, columns), (["filter", "p99 of a seek, µs"], [["none", "12.5"]])
-        )
 
 
 if __name__ == "__main__":

@@ -88,6 +88,10 @@ TESTS = [
         [*POLICY, "rocksdb_key_transform_test", "rocksdb_filter_test"],
     ),
     ("engines/rocksdb/policy/bits_builder.*", [*POLICY, *BUILDING]),
+    ("engines/rocksdb/policy/builder_warnings.*", [*POLICY, *BUILDING]),
+    ("engines/rocksdb/policy/corruption_check.*", [*POLICY, *BUILDING]),
+    ("engines/rocksdb/policy/filter_size.*", [*POLICY, *BUILDING]),
+    ("engines/rocksdb/policy/memory_charge.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/ranges/*", ["rocksdb_ranges_*test", "range_property_fuzz_replay"]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
     (

@@ -269,8 +269,9 @@ TEST_P(BuilderTest, DetectsFlippedByte) {
 }
 
 uint64_t AllocatedSize(const LayoutRow& layout, uint64_t keys, bool grows) {
-  return internal::AllocateFilter(layout, keys, 10'000, kFraming, kUnlimited,
-                                  grows)
+  BuilderSettings settings;
+  settings.optimize_for_memory = grows;
+  return internal::AllocateFilter(settings, layout, keys, 10'000)
       .plan.payload_size;
 }
 
@@ -317,8 +318,10 @@ TEST(FilterBitsTest, FitTheLimitOrAreNone) {
         if (limit == 0) continue;
         SCOPED_TRACE(name + ", " + std::to_string(keys) + " keys in " +
                      std::to_string(limit));
-        const FilterBits bits =
-            internal::BitsFor(row, keys, 10000, kFraming, limit);
+        BuilderSettings settings;
+        settings.millibits_per_key = 10000;
+        settings.max_filter_bytes = limit;
+        const FilterBits bits = internal::BitsFor(settings, row, keys);
         const auto size = [&](uint32_t millibits) {
           return PlanFilter(&row, keys, millibits).payload_size + kFraming;
         };

@@ -235,7 +235,7 @@ TEST(WarningOutOfMemoryTest, ComesWithTheNextFilter) {
     const auto test = [&](const Fail& fail) {
       LineLogger log;  // allocates, as a user's logger may
       settings.log = &log;
-      settings.tally = std::make_shared<internal::SharedTally>();
+      settings.warnings = std::make_shared<internal::BuilderWarnings>();
       BitsBuilder builder(settings);
       std::unique_ptr<const char[]> owner;
       AddAll(Keys(0, 100), &builder);

@@ -1,19 +1,16 @@
-// Key sets, rates and hashes of the study.
+// The key sets, formulas and hashes behind the published figures of the study.
 #include "db_bench_ext/study/studies.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdlib>
-#include <ios>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 
-#include "db_bench_ext/common/program.h"
 #include "tests/csv.h"
-#include "tests/folder.h"
 #include "tests/random.h"
 #include "util/hash.h"
 #include "util/hash64.h"
@@ -21,47 +18,12 @@
 namespace deltabloom::study {
 namespace {
 
-class ReadKeysTest : public ::testing::Test {
- protected:
-  std::string FileWith(const std::string& name,
-                       const std::string& content) const {
-    const std::string path = folder_.Path(name);
-    std::ofstream(path, std::ios::binary) << content;
-    return path;
-  }
-
-  const test::TempDir folder_;
-};
-
+// All keys of a set, which are distinct.
 std::set<std::string> AllOf(const KeySet& set) {
   std::set<std::string> all(set.keys.begin(), set.keys.end());
   all.insert(set.absent.begin(), set.absent.end());
   EXPECT_EQ(all.size(), set.keys.size() + set.absent.size());
   return all;
-}
-
-TEST_F(ReadKeysTest, EmptyHugeAndBinaryLines) {
-  const std::string huge(3 << 20, 'x');
-  const std::string binary("\x00\xff\x80\r\x01", 5);
-  const KeySet set = ReadKeys(
-      FileWith("odd", "one\r\n\none\n\n" + huge + "\n" + binary + "\nlast"));
-  EXPECT_EQ(AllOf(set),
-            (std::set<std::string>{"", "one", huge, binary, "last"}));
-}
-
-TEST_F(ReadKeysTest, ErrorsNameTheFile) {
-  for (const std::string& path :
-       {std::string("/no/such/file"), folder_.path(), FileWith("none", ""),
-        FileWith("single", "one\none\n")}) {
-    try {
-      ReadKeys(path);
-      FAIL() << path;
-    } catch (const bench::UsageError& error) {
-      const std::string text = error.what();
-      EXPECT_NE(text.find(path), std::string::npos) << text;
-      EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-    }
-  }
 }
 
 TEST(KeySets, PublishedShapes) {
@@ -79,11 +41,6 @@ TEST(KeySets, PublishedShapes) {
     ASSERT_GE(key.size(), 2u);
     ASSERT_LE(key.size(), 28u);
   }
-  const KeySet few = VideoIds(2000, 3000, seed);
-  EXPECT_EQ(VideoIds(2000, 3000, seed).absent, few.absent);
-  EXPECT_NE(VideoIds(2000, 3000, seed + 1).absent, few.absent);
-  // The number of absent keys does not change the keys.
-  EXPECT_EQ(VideoIds(2000, 10, seed).keys, few.keys);
   AllOf(RandomStrings(2000, 3000, seed));
 }
 

@@ -22,11 +22,10 @@ internal::BuilderSettings SettingsFor(const internal::PolicyOptions& options,
                                       const RefilterTable& table,
                                       const internal::KeyMapping& mapping,
                                       uint64_t bytes) {
-  internal::BuildContext context;
-  context.detect_corruption = true;  // for MaybePostVerify
-  internal::BuilderSettings settings = internal::SettingsFor(
-      options, internal::kMaxMillibits, {table.level, table.bottommost},
-      mapping, std::move(context));
+  internal::BuilderSettings settings =
+      internal::SettingsFor(options, internal::kMaxMillibits,
+                            {table.level, table.bottommost}, mapping);
+  settings.detect_corruption = true;  // for MaybePostVerify
   settings.max_filter_bytes = std::min(bytes, settings.max_filter_bytes);
   return settings;
 }

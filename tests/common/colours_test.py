@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""What the programs' scripts share. Nothing here draws."""
+"""Each filter has one colour in all published pictures."""
 
 import pathlib
 import re
 import sys
-import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[2] / "db_bench_ext"
@@ -12,7 +11,7 @@ sys.path[:0] = [str(TOP), str(TOP / "compare")]
 
 import matrix  # noqa: E402
 
-from common import colours, whole_file  # noqa: E402
+from common import colours  # noqa: E402
 
 
 class Colours(unittest.TestCase):
@@ -41,25 +40,6 @@ class Colours(unittest.TestCase):
             ("grid", colours.GRID),
         ):
             self.assertIn(f"--{name}: {colour};", style)
-
-
-class WholeFile(unittest.TestCase):
-    def test_a_file_is_whole_or_as_before(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "file")
-            whole_file.write(path, "täxt")
-            self.assertEqual(path.read_text(encoding="utf-8"), "täxt")
-            whole_file.write(path, b"\0bytes")
-            self.assertEqual(path.read_bytes(), b"\0bytes")
-            with self.assertRaises(UnicodeEncodeError):
-                whole_file.write(path, "half \ud800")
-            self.assertEqual(path.read_bytes(), b"\0bytes")
-            self.assertEqual([one.name for one in pathlib.Path(folder).iterdir()], ["file"])
-
-    def test_errors_name_the_file(self):
-        with self.assertRaises(OSError) as caught:
-            whole_file.write("/nonexistent/file", "")
-        self.assertEqual(caught.exception.filename, "/nonexistent/file")
 
 
 if __name__ == "__main__":
