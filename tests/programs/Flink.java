@@ -15,10 +15,9 @@ import org.apache.flink.util.Collector;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.DBOptions;
 import org.rocksdb.Statistics;
-import org.rocksdb.TickerType;
 
 /**
- * Usage: java Flink.java PATH (fill|read): a job with keyed state in RocksDB. Its end is a native
+ * Usage: java Flink PATH (fill|read): a job with keyed state in RocksDB. Its end is a native
  * savepoint in PATH, from which `read` begins.
  */
 public final class Flink {
@@ -90,12 +89,7 @@ public final class Flink {
     job.configure(configuration);
     JobClient client = job.executeAsync();
     DONE.await();
-    System.out.println(
-        "lost=" + lost
-            + " false_positives="
-            + (statistics.getTickerCount(TickerType.BLOOM_FILTER_FULL_POSITIVE)
-                - statistics.getTickerCount(TickerType.BLOOM_FILTER_FULL_TRUE_POSITIVE))
-            + " useful=" + statistics.getTickerCount(TickerType.BLOOM_FILTER_USEFUL));
+    Answer.print(lost, statistics);
     if (fill) {
       String path =
           client.stopWithSavepoint(false, folder.toUri().toString(), SavepointFormatType.NATIVE).get();

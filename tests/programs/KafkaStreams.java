@@ -14,10 +14,9 @@ import org.apache.kafka.streams.state.Stores;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 import org.rocksdb.Statistics;
-import org.rocksdb.TickerType;
 
 /**
- * Usage: java KafkaStreams.java PATH (fill|read): Kafka Streams with a persistent store. Its driver
+ * Usage: java KafkaStreams PATH (fill|read): Kafka Streams with a persistent store. Its driver
  * flushes at each record, so there are few.
  */
 public final class KafkaStreams {
@@ -70,12 +69,7 @@ public final class KafkaStreams {
           throw new AssertionError("found " + i);
         }
       }
-      System.out.println(
-          "lost=" + lost
-              + " false_positives="
-              + (statistics.getTickerCount(TickerType.BLOOM_FILTER_FULL_POSITIVE)
-                  - statistics.getTickerCount(TickerType.BLOOM_FILTER_FULL_TRUE_POSITIVE))
-              + " useful=" + statistics.getTickerCount(TickerType.BLOOM_FILTER_USEFUL));
+      Answer.print(lost, statistics);
       // TopologyTestDriver.close() removes the state.
       Runtime.getRuntime().halt(0);
     }

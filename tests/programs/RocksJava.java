@@ -7,9 +7,8 @@ import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.Statistics;
-import org.rocksdb.TickerType;
 
-/** Usage: java RocksJava.java PATH (fill|read): a program with RocksDB's Bloom filter. */
+/** Usage: java RocksJava PATH (fill|read): a program with RocksDB's Bloom filter. */
 public final class RocksJava {
   private static final int KEYS = 200_000;
 
@@ -38,12 +37,7 @@ public final class RocksJava {
         for (int i = 0; i + 1 < KEYS; ++i) {
           if (db.get(key(2 * i + 1)) != null) throw new AssertionError("found " + i);
         }
-        System.out.println(
-            "lost=" + lost
-                + " false_positives="
-                + (statistics.getTickerCount(TickerType.BLOOM_FILTER_FULL_POSITIVE)
-                    - statistics.getTickerCount(TickerType.BLOOM_FILTER_FULL_TRUE_POSITIVE))
-                + " useful=" + statistics.getTickerCount(TickerType.BLOOM_FILTER_USEFUL));
+        Answer.print(lost, statistics);
       }
     }
   }

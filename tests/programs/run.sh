@@ -160,7 +160,7 @@ run_java() {
   mvn --batch-mode --quiet --file tests/programs/pom.xml "-P$profile" dependency:build-classpath \
     -Dmdep.outputFile="$folder/classpath" "${@:5}"
   mkdir -p "$folder/classes"
-  javac -d "$folder/classes" -cp "$(cat "$folder/classpath")" "tests/programs/$class.java"
+  javac -d "$folder/classes" -cp "$(cat "$folder/classpath")" tests/programs/{"$class",Answer}.java
   DELTABLOOM_MODULES=$top/build/modules before_and_after java \
     --add-opens java.base/java.util=ALL-UNNAMED --add-opens java.base/java.lang=ALL-UNNAMED \
     -cp "$folder/classes:$(cat "$folder/classpath")" "$class"
