@@ -283,15 +283,6 @@ constexpr Workload kWorkloads[] = {
        if (i % 20'000 == 0) db->Ingest(keys + i, 20'000);
        db->Add(Scattered(i));
      }},
-    // Nine of ten operations are lookups, of which most find their key.
-    {"hits", false,
-     [](uint64_t i, uint64_t, test::Random* random, GrownDb* db) {
-       db->Add(Scattered(i));
-       std::string value;
-       for (int read = 0; read < 9; ++read) {
-         ASSERT_OK(db->get()->Get({}, Scattered(random->Below(i + 1)), &value));
-       }
-     }},
 };
 
 class TreesTest : public ::testing::Test {
