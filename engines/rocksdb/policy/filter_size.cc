@@ -20,7 +20,7 @@ namespace {
 constexpr uint32_t kLeastLoweredMillibits = 2000;
 
 // The most bits up to `most` with which the payload has at most payload_limit
-// bytes; 0 if so few bits are of no use.
+// bytes; 0 if they are too few to be of use.
 uint32_t MillibitsWithin(uint64_t payload_limit, const LayoutRow& layout,
                          uint64_t keys, uint32_t most) {
   const auto fits = [&](uint32_t millibits) {

@@ -119,9 +119,9 @@ class CautiousCaller {
   SecondArgument second_;
 };
 
-// The first function that is not the declared one, if the builder has the
-// declared ones in any order: kFunctions if none. Those of the last three that
-// take and return numbers are not told apart.
+// Returns the first function that is not the declared one, or kFunctions if all
+// are. REQUIRES: the builder has the declared functions in any order. Those of
+// the last three that take and return numbers are not told apart.
 Function FirstWrongFunction(FilterBitsBuilder* builder) {
   CautiousCaller caller(builder);
   if (!caller.EntriesAre(0)) return kEstimateEntriesAdded;

@@ -31,9 +31,9 @@ using rocksdb::Status;
 
 constexpr char kOwnCompatibilityName[] = "deltabloom.SealedFilter";
 
-// Thread-safe. Once it is in use nothing throws: without memory there is no
-// builder or reader, which RocksDB takes for no filter and "may match", and a
-// Status is MemoryLimit.
+// Thread-safe. Once the policy is in use, its functions do not throw. If memory
+// runs out they return no builder or reader, which RocksDB treats as "no
+// filter" and "may match", or the Status MemoryLimit.
 class SealedFilterPolicy final : public rocksdb::FilterPolicy {
  public:
   // `options` are a URI or PolicyOptions.

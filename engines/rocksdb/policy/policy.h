@@ -12,11 +12,11 @@ namespace deltabloom::internal {
 
 // A policy from a URI that may hold an error. RocksDB drops errors where it
 // parses table options, so the policy is refused when it is prepared or
-// validated. REQUIRES: LibraryProblem() is empty. Throws std::bad_alloc, as the
-// next.
+// validated. REQUIRES: LibraryProblem() is empty. Throws std::bad_alloc.
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(Process* process,
                                                        const std::string& uri);
-// A policy that is ready for use. REQUIRES: also that the options are valid.
+// A policy that is ready for use. REQUIRES: LibraryProblem() is empty, and the
+// options are valid. Throws std::bad_alloc.
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
     Process* process, const PolicyOptions& options);
 

@@ -39,7 +39,7 @@ struct BuilderSettings {
   KeyMapping mapping;
   SealOptions seal;  // its keys are those of the mapping
 
-  // What RocksDB's options or the caller decide.
+  // The members below follow from RocksDB's options, or the caller sets them.
   bool optimize_for_memory = false;  // optimize_filters_for_memory
   bool detect_corruption = false;
   // The cache to which building is charged, or null.
@@ -50,8 +50,9 @@ struct BuilderSettings {
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
 
-// Returns what a policy's options, and the bits, the level and the mapping of
-// the keys of a table decide. Policy and refilter have theirs from here.
+// Returns the settings that follow from the options of a policy and from the
+// bits, the level and the key mapping of a table. The policy and refilter both
+// begin with these.
 inline BuilderSettings SettingsFor(const PolicyOptions& options,
                                    uint32_t millibits_per_key,
                                    const LevelAtCreation& level,
@@ -102,7 +103,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   }
   Slice Finish(std::unique_ptr<const char[]>* owner, Status* status) override;
   Status MaybePostVerify(const Slice& filter) override;
-  // RocksDB cuts partitions by it.
+  // RocksDB uses it to decide where a partition ends.
   size_t ApproximateNumEntries(size_t bytes) override {
     return KeysWithin(settings_, bytes);
   }
@@ -116,7 +117,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   HashList hashes_;
 
  private:
-  // 0 for a key that is lost.
+  // Returns 0 for a key that is lost.
   uint64_t HashOf(const Slice& key);
   uint64_t HashMapped(const Slice& key);
   void AddHash(uint64_t hash);

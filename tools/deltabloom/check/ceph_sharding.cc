@@ -91,7 +91,8 @@ std::string NameOf(std::string_view family) {
   return name;
 }
 
-// What Ceph does with the options of a family, the rest of its text.
+// Parses the options of a family, the rest of its text, as Ceph does. Returns
+// the text of its filters.
 std::string FiltersOf(const std::string& name, const std::string& text) {
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(20));

@@ -138,9 +138,9 @@ void AddTables(const std::vector<TableFile>& files, const Manifest* manifest,
                             errors.end());
 }
 
-// The tables of the MANIFEST that are not among the files: those that were
-// written since these were listed, and those that are not in the directory. A
-// newer state of the MANIFEST shows which compactions have just removed.
+// Adds the tables of the MANIFEST that are not among the files. They were
+// written after the files were listed, or are in another directory, or a
+// compaction has just removed them, which a newer state of the MANIFEST shows.
 void AddUnlisted(const std::vector<TableFile>& files, const Manifest& manifest,
                  const std::vector<std::string>& directories,
                  Database* database) {
@@ -209,8 +209,9 @@ bool Overlap(const KeyRanges& ranges, const DatabaseTable& table) {
 }
 
 // With optimize_filters_for_hits, or a policy with less than 0.5 bits_per_key,
-// no filter is built where a compaction finds nothing older below. With the
-// former none is asked in the last level but level 0.
+// no filter is built where a compaction finds nothing older below. With
+// optimize_filters_for_hits RocksDB also ignores the filters of the last level,
+// unless that is level 0.
 void ApplyNoneInLastLevel(Database* database) {
   for (const FamilyOptions& family : database->options.families) {
     if (!family.optimize_filters_for_hits &&

@@ -68,7 +68,7 @@ struct TableInTree {
 // and its last key, if lookups are spread as the keys of all these tables are.
 // A table of level 0 is a sorted run, and so is each other level. The keys of a
 // table lie evenly between its first and its last one, taken as numbers.
-// Without `bytewise` the tables of a run are taken to cover all keys.
+// Unless `bytewise`, the tables of a run are taken to cover all keys.
 std::vector<double> SharesOfLookups(const std::vector<TableInTree>& tables,
                                     bool bytewise);
 

@@ -41,7 +41,7 @@ bool HasFewPrefixes(const DatabaseTable& table) {
 }
 
 // Returns whether the filter has fewer bits per key than the policy gives now.
-// Of filters of RocksDB's kinds bits mean something else.
+// The bits of RocksDB's own filters mean something else.
 bool HasFewBits(const DatabaseTable& table, double bits_per_key) {
   // A filter that the policy builds has at most 7 bytes less than its bits
   // make (layout compact). One of refilter lacks the bytes by which its

@@ -110,8 +110,8 @@ constexpr bool (*kDecompress[])(std::string_view from,
 // A data block (table/block_based/data_block_footer.h there).
 struct DataBlock {
   std::string_view entries;
-  // With which all keys begin; the first bytes of `entries`. Those keys that
-  // share nothing with the one before are stored without it.
+  // All keys begin with it; the first bytes of `entries`. Keys that share
+  // nothing with the one before are stored without it.
   std::string_view key_prefix;
   // The second half of a block that has its values after all keys. In such a
   // block, entries that share no prefix with the one before say where their

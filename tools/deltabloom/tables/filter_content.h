@@ -1,5 +1,5 @@
-// What RocksDB has put into the filters of a table, by its properties. Only in
-// builds with RocksDB, which knows comparators and prefix extractors.
+// Tells from a table's properties what RocksDB has put into its filters. Only
+// in builds with RocksDB, which knows comparators and prefix extractors.
 #pragma once
 
 #include <rocksdb/comparator.h>

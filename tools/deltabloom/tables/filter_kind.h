@@ -1,4 +1,4 @@
-// What the bytes of a filter are, and how many keys it matches wrongly.
+// Tells from its bytes the kind and the false-positive rate of a filter.
 #pragma once
 
 #include <cstdint>

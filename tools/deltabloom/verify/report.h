@@ -1,4 +1,4 @@
-// What verify found in a table.
+// Findings of verify in a table.
 #pragma once
 
 #include <cstdint>
