@@ -31,9 +31,9 @@ class LiveOptions {
  public:
   using Status = rocksdb::Status;
 
-  // Of a policy that is being made, from a URI that may be wrong.
+  // The options of a policy that is being made, from a URI that may be wrong.
   LiveOptions(Process* process, const std::string& uri);
-  // Of one that is in use. REQUIRES: the options are valid.
+  // The options of one that is in use. REQUIRES: they are valid.
   LiveOptions(Process* process, const PolicyOptions& options);
 
   PolicyOptions Get() const;

@@ -39,7 +39,7 @@ struct BuilderSettings {
   KeyMapping mapping;
   SealOptions seal;  // its keys are those of the mapping
 
-  // What RocksDB's options or the caller decide.
+  // RocksDB's options or the caller decide these.
   bool optimize_for_memory = false;  // optimize_filters_for_memory
   bool detect_corruption = false;
   // The cache to which building is charged, or null.
@@ -50,8 +50,8 @@ struct BuilderSettings {
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
 
-// Returns what a policy's options, and the bits, the level and the mapping of
-// the keys of a table decide. Policy and refilter have theirs from here.
+// Returns the settings that a policy's options decide, and the bits, the level
+// and the key mapping of a table. Policy and refilter have theirs from here.
 inline BuilderSettings SettingsFor(const PolicyOptions& options,
                                    uint32_t millibits_per_key,
                                    const LevelAtCreation& level,
