@@ -76,7 +76,7 @@ uint64_t SealedSize(const BuilderSettings& settings, uint64_t keys) {
 uint64_t KeysWithin(const BuilderSettings& settings, uint64_t bytes) {
   const uint64_t limit = std::min(bytes, settings.max_filter_bytes);
   const uint64_t framing_size = SealedFramingSize(settings.seal);
-  // By bisection: sizes grow with keys.
+  // Bisection finds it, as sizes grow with keys.
   uint64_t fits = 0;
   uint64_t exceeds = uint64_t{1} << 32;
   while (exceeds - fits > 1) {
