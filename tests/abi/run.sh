@@ -55,7 +55,7 @@ for library in "${libraries[@]}"; do
     --no-comp-dir-path --no-elf-needed --no-parameter-names --suppressions "$suppressions" \
     --out-file "$now" "$file"
   if [ -n "$update" ]; then
-    sed "s|path='$PWD/|path='|" "$now" >"tests/abi/$library.abi"  # where the sources are is nobody's matter
+    sed "s|path='$PWD/|path='|" "$now" >"tests/abi/$library.abi"  # without the folder of the sources
     echo "$library: tests/abi/$library.abi is written"
     continue
   fi
