@@ -1,5 +1,7 @@
 #include "engines/rocksdb/ranges/scan_range.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,16 +58,17 @@ ScanRange::ScanRange(const rocksdb::ReadOptions& options,
   if (upper != nullptr && (!upper_ || Compare(*upper, *upper_) < 0)) {
     upper_ = *upper;
   }
-  // Copies the bytes of all. Both bounds mostly have the size of the first.
-  bytes_.reserve(2 * request.lower.size() + 1);
-  for (const auto* const slice : {&lower_, &upper_, &prefix_}) {
-    if (*slice) bytes_.append((*slice)->data(), (*slice)->size());
-  }
-  const char* at = bytes_.data();
-  for (auto* const slice : {&lower_, &upper_, &prefix_}) {
+  // Copies the bytes of all.
+  const auto all = {&lower_, &upper_, &prefix_};
+  size_t size = 0;
+  for (const auto* const slice : all) size += *slice ? (*slice)->size() : 0;
+  bytes_.reset(new char[size]);
+  char* at = bytes_.get();
+  for (auto* const slice : all) {
     if (!*slice) continue;
-    *slice = Slice(at, (*slice)->size());
-    at += (*slice)->size();
+    const char* const copy = at;
+    at = std::copy_n((*slice)->data(), (*slice)->size(), at);
+    *slice = Slice(copy, (*slice)->size());
   }
 }
 
@@ -75,12 +78,6 @@ bool ScanRange::IsBeyond(const Slice& key, bool backward) const {
   // In the reverse order of bytes.
   return prefix_ && !key.starts_with(*prefix_) &&
          (key.compare(*prefix_) > 0) == backward;
-}
-
-const Slice* ScanRange::Start(bool backward) const {
-  if (!backward) return lower();
-  // In the reverse order the prefix itself is the last key that has it.
-  return prefix_ && !IsBeyond(*prefix_, false) ? &*prefix_ : upper();
 }
 
 }  // namespace deltabloom::internal

@@ -1,6 +1,7 @@
 // The keys of a scan, in the order of its comparator.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,11 +50,8 @@ class ScanRange {
   bool IsBeyond(const rocksdb::Slice& key, bool backward) const;
   // Returns whether a move that starts at the key starts with all of the range.
   bool StartsAt(const rocksdb::Slice& key, bool backward) const {
-    return IsBeyond(key, !backward) ||
-           (!backward && lower_ && Compare(key, *lower_) == 0);
+    return (!backward && lower_ && key == *lower_) || IsBeyond(key, !backward);
   }
-  // Returns where a move through all of the range starts; null: at the end.
-  const rocksdb::Slice* Start(bool backward) const;
 
  private:
   int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const {
@@ -61,7 +59,7 @@ class ScanRange {
   }
 
   const rocksdb::Comparator* const comparator_;
-  std::string bytes_;  // of all three
+  std::unique_ptr<char[]> bytes_;  // of all three
   std::optional<rocksdb::Slice> lower_, upper_, prefix_;
 };
 
