@@ -164,7 +164,7 @@ TEST(RangesAddToTest, TwiceIsOnceBesideOthers) {
       std::make_shared<CountingFactory>("test.again"));
   AddTo(ranges.get(), &options);
   EXPECT_EQ(NamesIn(options),
-            (Strings{"test.count", "deltabloom.range", "test.again"}));
+            (Strings{"test.count", "test.again", "deltabloom.range"}));
   TestDb db(options);
   db.Put("key");
   db.Flush();

@@ -264,27 +264,20 @@ std::unique_ptr<RangeCollectorFactory> NewFactoryByName() {
 
 }  // namespace
 
-std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>
-NewRangeCollectorFactory(std::shared_ptr<RangesState> state,
-                         const rocksdb::Comparator& comparator) {
-  return std::make_shared<RangeCollectorFactory>(std::move(state), comparator,
-                                                 /*is_fixed=*/true);
-}
-
-void ReplaceRangeCollector(
-    std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> factory,
-    rocksdb::ColumnFamilyOptions* family) {
+void AddRangeCollector(std::shared_ptr<RangesState> state,
+                       rocksdb::ColumnFamilyOptions* family) {
+  auto factory = std::make_shared<RangeCollectorFactory>(
+      std::move(state), *family->comparator, /*is_fixed=*/true);
   auto& factories = family->table_properties_collector_factories;
-  const auto is_ours = [](const auto& other) {
-    return other != nullptr &&
-           std::string_view(other->Name()) == kRangePropertyName;
-  };
-  const auto ours = std::find_if(factories.begin(), factories.end(), is_ours);
-  if (ours == factories.end()) return factories.push_back(std::move(factory));
-  *ours = std::move(factory);
   // Two would build everything twice, of which RocksDB keeps one.
-  factories.erase(std::remove_if(ours + 1, factories.end(), is_ours),
+  factories.erase(std::remove_if(factories.begin(), factories.end(),
+                                 [](const auto& other) {
+                                   return other != nullptr &&
+                                          std::string_view(other->Name()) ==
+                                              kRangePropertyName;
+                                 }),
                   factories.end());
+  factories.push_back(std::move(factory));
 }
 
 RocksDBRangeOptions ParseRangeOptions(const std::string& text) {

@@ -66,7 +66,7 @@ class ScanIterator final : public rocksdb::Iterator {
       : state_(std::move(state)),
         range_(options, request),
         empty_(range_.Empty()),
-        keeps_bounds_(request.keeps_bounds || request.reverse_prefix),
+        keeps_bounds_(request.keeps_bounds || range_.prefix()),
         key_suffix_(options.iter_start_ts == nullptr
                         ? 0
                         : request.comparator->timestamp_size() + kTagSize),

@@ -12,6 +12,16 @@ using rocksdb::Slice;
 
 namespace {
 
+// Returns the smallest text that is larger, bytewise, than all that begin with
+// `prefix`; nothing if there is none.
+std::optional<std::string> AfterPrefix(std::string_view prefix) {
+  std::string after(prefix);
+  while (!after.empty() && after.back() == '\xff') after.pop_back();
+  if (after.empty()) return std::nullopt;
+  ++after.back();
+  return after;
+}
+
 // Returns a text that is smaller, bytewise, than all that begin with `prefix`,
 // but larger than most others that are: there is no largest one.
 std::optional<std::string> BeforePrefix(std::string_view prefix) {
@@ -28,27 +38,21 @@ std::optional<std::string> BeforePrefix(std::string_view prefix) {
 
 }  // namespace
 
-std::optional<std::string> AfterPrefix(std::string_view prefix) {
-  std::string after(prefix);
-  while (!after.empty() && after.back() == '\xff') after.pop_back();
-  if (after.empty()) return std::nullopt;
-  ++after.back();
-  return after;
-}
-
 ScanRange::ScanRange(const rocksdb::ReadOptions& options,
                      const ScanRequest& request)
     : comparator_(request.comparator) {
+  lower_ = request.lower;
+  if (request.upper) upper_ = *request.upper;
   std::optional<std::string> after, before;
-  if (request.reverse_prefix) {
-    prefix_ = request.lower;
+  if (request.prefix_order) {
     after = AfterPrefix(request.lower);
+    upper_ = after;
+  }
+  if (request.prefix_order == range::Order::kReverse) {
+    prefix_ = request.lower;
+    lower_ = after;
     before = BeforePrefix(request.lower);
-    if (after) lower_ = *after;
-    if (before) upper_ = *before;
-  } else {
-    lower_ = request.lower;
-    if (request.upper) upper_ = *request.upper;
+    upper_ = before;
   }
   const Slice* const lower = options.iterate_lower_bound;
   const Slice* const upper = options.iterate_upper_bound;

@@ -9,6 +9,7 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
+#include "util/range/key_range.h"
 
 namespace deltabloom::internal {
 
@@ -17,9 +18,9 @@ struct ScanRequest {
   std::string_view lower;
   std::optional<std::string_view> upper;
   const rocksdb::Comparator* comparator;
-  // True: `lower` is a prefix, and the scan has all keys that begin with it, in
-  // the reverse order of bytes.
-  bool reverse_prefix = false;
+  // If set, `lower` is a prefix, and the scan has all keys that begin with it,
+  // in this order.
+  std::optional<range::Order> prefix_order = std::nullopt;
   // True: the iterator may not keep its bounds.
   bool keeps_bounds = false;
 };
@@ -62,9 +63,5 @@ class ScanRange {
   std::unique_ptr<char[]> bytes_;  // of all three
   std::optional<rocksdb::Slice> lower_, upper_, prefix_;
 };
-
-// Returns the smallest text that is larger, bytewise, than all that begin with
-// `prefix`; nothing if there is none.
-std::optional<std::string> AfterPrefix(std::string_view prefix);
 
 }  // namespace deltabloom::internal
