@@ -185,10 +185,8 @@ class RangeCollectorFactory final
     : public rocksdb::TablePropertiesCollectorFactory {
  public:
   RangeCollectorFactory(std::shared_ptr<RangesState> state,
-                        const rocksdb::Comparator& comparator, bool is_fixed)
-      : state_(std::move(state)),
-        comparator_(comparator.Name()),
-        is_fixed_(is_fixed) {
+                        const rocksdb::Comparator& comparator)
+      : state_(std::move(state)), comparator_(comparator.Name()) {
     // A name that OPTIONS files cannot hold is none: such tables may match.
     if (comparator_.find_first_of(" ;={}#\\\n") == std::string::npos) {
       options_.comparator = comparator_;
@@ -236,7 +234,6 @@ class RangeCollectorFactory final
 
   // Returns what is wrong with the options, or an empty text.
   std::string UseOptions() {
-    if (is_fixed_) return "RocksDBRanges has fixed its options";
     if (!ParseNumber(options_.bits_per_key, &options_.ranges.bits_per_key)) {
       return "bits_per_key = " + options_.bits_per_key + " is no number";
     }
@@ -252,22 +249,21 @@ class RangeCollectorFactory final
   FactoryOptions options_;
   std::shared_ptr<RangesState> state_;
   std::string comparator_;
-  const bool is_fixed_;
 };
 
 // RocksDB makes a factory by name: it has the defaults until it is configured.
 std::unique_ptr<RangeCollectorFactory> NewFactoryByName() {
   return std::make_unique<RangeCollectorFactory>(
       std::make_shared<RangesState>(ParsedRangeOptions()),
-      *rocksdb::BytewiseComparator(), /*is_fixed=*/false);
+      *rocksdb::BytewiseComparator());
 }
 
 }  // namespace
 
 void AddRangeCollector(std::shared_ptr<RangesState> state,
                        rocksdb::ColumnFamilyOptions* family) {
-  auto factory = std::make_shared<RangeCollectorFactory>(
-      std::move(state), *family->comparator, /*is_fixed=*/true);
+  auto factory = std::make_shared<RangeCollectorFactory>(std::move(state),
+                                                         *family->comparator);
   auto& factories = family->table_properties_collector_factories;
   // Two would build everything twice, of which RocksDB keeps one.
   factories.erase(std::remove_if(factories.begin(), factories.end(),
