@@ -964,6 +964,15 @@ TEST(RangesStatisticsTest, CountWhileAnIteratorLives) {
   EXPECT_EQ(counted.empty_scans, 0u);
 }
 
+// A seek to the lower bound tells as much as one to the front.
+TEST(RangesStatisticsTest, SeeksToTheLowerBoundTellEmptyScans) {
+  RangesDb db;
+  db.Load(0, 100);
+  db.Scan(Key(11), Key(12))->Seek(Key(11));
+  db.Scan(Key(11), Key(13))->Seek(Key(12) + '\x01');
+  EXPECT_EQ(db.counted.Since().empty_scans, 1u);
+}
+
 RocksDBRangeStatistics Numbered() {
   RocksDBRangeStatistics numbers;
   numbers.scans = 100;

@@ -17,6 +17,7 @@
 #include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/comparator.h"
+#include "rocksdb/table_properties.h"
 #include "rocksdb/utilities/options_type.h"
 #include "util/json.h"
 #include "util/range/filter_builder.h"

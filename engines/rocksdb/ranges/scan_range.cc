@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "util/range/key_range.h"
+
 namespace deltabloom::internal {
 
 using rocksdb::Slice;
