@@ -62,9 +62,11 @@ Answer TableQuestion::Ask(const rocksdb::TableProperties& table,
   }
   std::string_view transform;
   if (options_.transform != nullptr) transform = options_.transform->text;
+  const std::string_view comparator = comparator_.Name();
   if (property.transform != transform ||
       property.timestamp_size != comparator_.timestamp_size() ||
-      property.comparator != comparator_.Name() ||
+      property.comparator != comparator ||
+      table.comparator_name != comparator ||
       // The collector has seen every entry.
       property.entries + table.num_range_deletions != table.num_entries) {
     return Answer::kUnknown;
