@@ -34,7 +34,7 @@ Answer AskFor(const range::Filter& filter, const KeyRange& keys) {
   const Answer answer =
       range::AskedFilters(range::FindBuiltInFunction).Ask(filter, keys);
   Check(filter.known() || answer == Answer::kUnknown);
-  Check(!keys.Empty() || answer != Answer::kNo);
+  Check(!keys.empty || answer != Answer::kNo);
   return answer;
 }
 

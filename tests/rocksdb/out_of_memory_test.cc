@@ -483,8 +483,9 @@ std::shared_ptr<internal::RangesState> NewRangesState(
 
 std::shared_ptr<Factory> NewRangesFactory(
     std::shared_ptr<internal::RangesState> state) {
-  return internal::NewRangeCollectorFactory(std::move(state),
-                                            *rocksdb::BytewiseComparator());
+  rocksdb::ColumnFamilyOptions family;
+  internal::AddRangeCollector(std::move(state), &family);
+  return family.table_properties_collector_factories.front();
 }
 
 // Keys that are longer than what a transform needs no memory for.

@@ -507,6 +507,10 @@ TEST_F(RangesScanTest, Tailing) {
   // SeekToLast is not supported, as without range filters.
   scan->SeekToLast();
   EXPECT_TRUE(scan->status().IsNotSupported()) << scan->status().ToString();
+  // Nor where a look from the front would find nothing.
+  scan = db_.Scan(Key(15), Key(16), read);
+  scan->SeekToLast();
+  EXPECT_TRUE(scan->status().IsNotSupported()) << scan->status().ToString();
   scan.reset();
   EXPECT_GE(db_.counted.Since().tables_rejected, 1u);
 }
@@ -1019,6 +1023,17 @@ TEST_F(RangesRefusedTest, TheSecondFormHasNoLog) {
   // So the first form still has its line to write.
   EXPECT_EQ(KeysOfFirstForm(), (Strings{Key(10), Key(12)}));
   EXPECT_EQ(CountIn(db_.Log(), kRefusedLine), 1);
+}
+
+// It would be a second seek for nothing. It would also tell that the scan is
+// empty.
+TEST_F(RangesRefusedTest, NeverLooksFromTheFront) {
+  const auto scan =
+      db_.ranges->NewIterator(refusing_.get(), {}, db_->DefaultColumnFamily(),
+                              Key(11), std::string_view(Key(12)));
+  scan->SeekToLast();
+  EXPECT_FALSE(scan->Valid());
+  EXPECT_EQ(db_.counted.Since().empty_scans, 0u);
 }
 
 // --- Comparators ------------------------------------------------------------

@@ -14,39 +14,34 @@
 
 namespace deltabloom::internal::range {
 
-bool AskedFilters::Prepare(const FilterHeader& header, const KeyRange& range) {
+void AskedFilters::Prepare(const FilterHeader& header, const KeyRange& range) {
+  valid_ = false;
+  held_ = header.held;
+  limits_ = header.limits;
   try {
-    if (usual_ != nullptr && header.held == usual_text_ &&
-        header.limits == Limits()) {
+    if (usual_ != nullptr && held_ == usual_text_ && limits_ == Limits()) {
       question_ = QuestionOf(range, *usual_);
-      return true;
+    } else {
+      std::vector<Place> places;
+      std::string_view unknown;
+      if (!ParseDeclaration(held_, find_, &places, &unknown)) return;
+      question_ = QuestionOf(range, Places(std::move(places), limits_));
     }
-    std::vector<Place> places;
-    std::string_view unknown;
-    if (!ParseDeclaration(header.held, find_, &places, &unknown)) return false;
-    question_ = QuestionOf(range, Places(std::move(places), header.limits));
-    return true;
+    valid_ = true;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (...) {  // a function of the caller's
-    return false;
   }
 }
 
 Answer AskedFilters::Ask(const Filter& filter, const KeyRange& range) {
-  if (!filter.known() || filter.header().order != range.order) {
-    return Answer::kUnknown;
-  }
   const FilterHeader& header = filter.header();
-  if (!prepared_ || held_ != header.held || !(limits_ == header.limits)) {
-    prepared_ = false;
-    held_ = header.held;
-    limits_ = header.limits;
-    valid_ = Prepare(header, range);
-    prepared_ = true;
+  if (!filter.known() || header.order != range.order) return Answer::kUnknown;
+  if (!valid_ || held_ != header.held || !(limits_ == header.limits)) {
+    Prepare(header, range);
   }
   if (!valid_) return Answer::kUnknown;
-  if (range.Empty()) return Answer::kMayMatch;
+  if (range.empty) return Answer::kMayMatch;
   if (filter.IsOutside(range)) return Answer::kNo;
   if (question_.size == 0) return Answer::kNoPlace;
   return filter.MayHold(question_) ? Answer::kMayMatch : Answer::kNo;

@@ -38,17 +38,15 @@ class AskedFilters {
   Answer Ask(const Filter& filter, const KeyRange& range);
 
  private:
-  // Sets question_ for the declaration of the filter; false if it is not valid.
-  bool Prepare(const FilterHeader& header, const KeyRange& range);
+  // Sets the members below for the declaration of the filter.
+  void Prepare(const FilterHeader& header, const KeyRange& range);
 
   FindFunction find_;
   const Places* usual_;
   std::string_view usual_text_;
-  // The declaration and the limits that question_ is for.
-  bool prepared_ = false;
+  bool valid_ = false;  // question_ is for this declaration and these limits
   std::string held_;
   Limits limits_;
-  bool valid_ = false;
   Question question_;
 };
 

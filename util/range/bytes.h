@@ -54,12 +54,9 @@ class Reader {
     return taken;
   }
   uint64_t Number(size_t size) {
-    uint64_t number = 0;
-    const std::string_view bytes = Take(size);
-    for (size_t i = bytes.size(); i-- > 0;) {
-      number = number << 8 | ByteAt(bytes, i);
-    }
-    return number;
+    char bytes[8] = {};
+    Take(size).copy(bytes, size);
+    return LoadFixed64(bytes);
   }
   // Returns a text that follows its size, a number of `bytes_of_size` bytes.
   std::string_view Text(size_t bytes_of_size) {

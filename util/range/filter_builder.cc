@@ -76,8 +76,10 @@ void FilterBuilder::AddPrefixes(std::string_view key, size_t shared) {
     ends_.push_back({bits, BitOf(place)});
   });
   if (automatic_) {
-    for (size_t i = 0; i < places_.places().size(); ++i) {
-      keys_with_[i] += places_.HasDelimiter(i, found_) ? 1 : 0;
+    // Each candidate is a kind of its own.
+    for (size_t i = 0; i < found_.size; ++i) {
+      const Places::Found::Delimiter& delimiter = found_.delimiters[i];
+      if (delimiter.count == 1) ++keys_with_[delimiter.kind];
     }
   }
   if (places_.places().size() > 1) {

@@ -45,6 +45,7 @@ KeyRange RangeOfBounds(Order order, std::string_view lower,
     shared = upper ? CommonPrefix(lower, *upper) : 0;
   }
   range.common = lower.substr(0, shared);
+  range.empty = upper && *range.smaller >= *range.larger;
   return range;
 }
 

@@ -21,10 +21,8 @@ struct KeyRange {
   std::optional<std::string_view> smaller, larger;
   // The bytes with which all keys begin.
   std::string_view common;
-
-  // Returns whether bounds in the wrong order leave no key. Such a range is not
-  // asked for.
-  bool Empty() const { return smaller && larger && *smaller >= *larger; }
+  // Bounds in the wrong order leave no key. Such a range is not asked for.
+  bool empty = false;
 };
 
 // The keys from `lower` on to before `upper`, in this order.

@@ -36,12 +36,12 @@ class Places {
   struct Found {
     struct Delimiter {
       uint16_t at;
-      uint16_t kind;   // which of the delimiters
-      uint16_t count;  // which one of its kind
+      uint8_t kind;   // which of the delimiters
+      uint8_t count;  // which one of its kind
     };
     size_t size = 0;
     std::array<Delimiter, kMost * kMaxDelimiters> delimiters;
-    std::array<uint16_t, kMost> counts{};  // of each kind
+    std::array<uint8_t, kMost> counts{};  // of each kind
   };
 
   // REQUIRES: no more than kMost places, and no more than kMaxDelimiters.
@@ -59,11 +59,6 @@ class Places {
   template <typename Fn>
   void ForEach(std::string_view whole, size_t shared, Found* found,
                const Fn& fn) const;
-
-  // Returns whether the text has the delimiter of the i-th place.
-  bool HasDelimiter(size_t i, const Found& found) const {
-    return found.counts[kind_of_byte_[places_[i].byte]] > 0;
-  }
 
  private:
   static constexpr uint8_t kNoDelimiter = 0xff;
@@ -102,10 +97,11 @@ template <typename Fn>
 void Places::ForEach(std::string_view whole, size_t shared, Found* found,
                      const Fn& fn) const {
   const std::string_view text = whole.substr(0, limits_.bytes);
+  const size_t most[] = {8 * text.size(), 8 * limits_.bytes};
   // Calls fn if the place with this end is one of the text, and a new one.
   const auto end_at = [&](size_t i, size_t bits) {
-    const size_t most = places_[i].window ? limits_.bytes : text.size();
-    if (bits > 8 * shared && bits <= 8 * most) fn(i, bits);
+    if (bits > 8 * shared && bits <= most[places_[i].window ? 1 : 0])
+      fn(i, bits);
   };
   ForEachBit(lengths_, [&](size_t i) { end_at(i, places_[i].bits); });
   ForEachBit(functions_, [&](size_t i) {

@@ -59,7 +59,7 @@ void AddPrefixes(std::string_view smaller, size_t bits, size_t count,
 
 Question QuestionOf(const KeyRange& range, const Places& places) {
   Question question;
-  if (range.Empty()) return question;
+  if (range.empty) return question;
   const size_t common = 8 * range.common.size();
   size_t longest = 0;
   size_t count = 0;

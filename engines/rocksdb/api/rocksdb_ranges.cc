@@ -60,8 +60,7 @@ bool RocksDBRanges::AddTo(ColumnFamilyOptions* family, std::string* error) {
           "key_transform that maps its order to that of bytes, or do without "
           "range filters");
     }
-    internal::ReplaceRangeCollector(
-        internal::NewRangeCollectorFactory(rep_, *comparator), family);
+    internal::AddRangeCollector(rep_, family);
     rep_->comparator = comparator;
     return true;
   });
@@ -88,9 +87,7 @@ std::unique_ptr<Iterator> ScanPrefix(const internal::RangesState& state,
             comparator->Name())));
   }
   internal::ScanRequest request{prefix, std::nullopt, comparator};
-  request.reverse_prefix = order == Order::kReverse;
-  const auto after = internal::AfterPrefix(prefix);
-  if (after && !request.reverse_prefix) request.upper = *after;
+  request.prefix_order = order;
   return scan(request);
 }
 

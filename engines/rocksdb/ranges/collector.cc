@@ -17,6 +17,7 @@
 #include "engines/rocksdb/ranges/property.h"
 #include "engines/rocksdb/ranges/state.h"
 #include "rocksdb/comparator.h"
+#include "rocksdb/table_properties.h"
 #include "rocksdb/utilities/options_type.h"
 #include "util/json.h"
 #include "util/range/filter_builder.h"
@@ -185,10 +186,8 @@ class RangeCollectorFactory final
     : public rocksdb::TablePropertiesCollectorFactory {
  public:
   RangeCollectorFactory(std::shared_ptr<RangesState> state,
-                        const rocksdb::Comparator& comparator, bool is_fixed)
-      : state_(std::move(state)),
-        comparator_(comparator.Name()),
-        is_fixed_(is_fixed) {
+                        const rocksdb::Comparator& comparator)
+      : state_(std::move(state)), comparator_(comparator.Name()) {
     // A name that OPTIONS files cannot hold is none: such tables may match.
     if (comparator_.find_first_of(" ;={}#\\\n") == std::string::npos) {
       options_.comparator = comparator_;
@@ -236,7 +235,6 @@ class RangeCollectorFactory final
 
   // Returns what is wrong with the options, or an empty text.
   std::string UseOptions() {
-    if (is_fixed_) return "RocksDBRanges has fixed its options";
     if (!ParseNumber(options_.bits_per_key, &options_.ranges.bits_per_key)) {
       return "bits_per_key = " + options_.bits_per_key + " is no number";
     }
@@ -252,39 +250,31 @@ class RangeCollectorFactory final
   FactoryOptions options_;
   std::shared_ptr<RangesState> state_;
   std::string comparator_;
-  const bool is_fixed_;
 };
 
 // RocksDB makes a factory by name: it has the defaults until it is configured.
 std::unique_ptr<RangeCollectorFactory> NewFactoryByName() {
   return std::make_unique<RangeCollectorFactory>(
       std::make_shared<RangesState>(ParsedRangeOptions()),
-      *rocksdb::BytewiseComparator(), /*is_fixed=*/false);
+      *rocksdb::BytewiseComparator());
 }
 
 }  // namespace
 
-std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>
-NewRangeCollectorFactory(std::shared_ptr<RangesState> state,
-                         const rocksdb::Comparator& comparator) {
-  return std::make_shared<RangeCollectorFactory>(std::move(state), comparator,
-                                                 /*is_fixed=*/true);
-}
-
-void ReplaceRangeCollector(
-    std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> factory,
-    rocksdb::ColumnFamilyOptions* family) {
+void AddRangeCollector(std::shared_ptr<RangesState> state,
+                       rocksdb::ColumnFamilyOptions* family) {
+  auto factory = std::make_shared<RangeCollectorFactory>(std::move(state),
+                                                         *family->comparator);
   auto& factories = family->table_properties_collector_factories;
-  const auto is_ours = [](const auto& other) {
-    return other != nullptr &&
-           std::string_view(other->Name()) == kRangePropertyName;
-  };
-  const auto ours = std::find_if(factories.begin(), factories.end(), is_ours);
-  if (ours == factories.end()) return factories.push_back(std::move(factory));
-  *ours = std::move(factory);
   // Two would build everything twice, of which RocksDB keeps one.
-  factories.erase(std::remove_if(ours + 1, factories.end(), is_ours),
+  factories.erase(std::remove_if(factories.begin(), factories.end(),
+                                 [](const auto& other) {
+                                   return other != nullptr &&
+                                          std::string_view(other->Name()) ==
+                                              kRangePropertyName;
+                                 }),
                   factories.end());
+  factories.push_back(std::move(factory));
 }
 
 RocksDBRangeOptions ParseRangeOptions(const std::string& text) {

@@ -66,7 +66,7 @@ class ScanIterator final : public rocksdb::Iterator {
       : state_(std::move(state)),
         range_(options, request),
         empty_(range_.Empty()),
-        keeps_bounds_(request.keeps_bounds || request.reverse_prefix),
+        keeps_bounds_(request.keeps_bounds || range_.prefix()),
         key_suffix_(options.iter_start_ts == nullptr
                         ? 0
                         : request.comparator->timestamp_size() + kTagSize),
@@ -136,13 +136,9 @@ class ScanIterator final : public rocksdb::Iterator {
   void Next() override { Step(/*backward=*/false); }
   void Prev() override { Step(/*backward=*/true); }
 
-  Status Refresh() override {
-    found_ = false;
-    return inner_->Refresh();
-  }
+  Status Refresh() override { return inner_->Refresh(); }
 #if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(8, 7, 0)
   Status Refresh(const rocksdb::Snapshot* snapshot) override {
-    found_ = false;
     return inner_->Refresh(snapshot);
   }
 #endif
@@ -172,7 +168,7 @@ class ScanIterator final : public rocksdb::Iterator {
     backward_ = backward;
     const bool from_start =
         target == nullptr || range_.StartsAt(*target, backward);
-    if (from_start) target = range_.Start(backward);
+    if (from_start) target = backward ? range_.upper() : range_.lower();
     // RocksDB's own iterators are moved all the same, as they may have an error
     // to clear.
     outside_ =
@@ -184,7 +180,7 @@ class ScanIterator final : public rocksdb::Iterator {
         backward ? inner_->SeekForPrev(*target) : inner_->Seek(*target);
       }
       // The start may be a key that is not in the range itself: an upper bound,
-      // or the bound of a reverse prefix.
+      // or a key near a reverse prefix.
       while (IsBeyond(!backward)) backward ? inner_->Prev() : inner_->Next();
       outside_ = IsBeyond(backward);
     }

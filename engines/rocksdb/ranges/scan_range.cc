@@ -1,14 +1,28 @@
 #include "engines/rocksdb/ranges/scan_range.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "util/range/key_range.h"
 
 namespace deltabloom::internal {
 
 using rocksdb::Slice;
 
 namespace {
+
+// Returns the smallest text that is larger, bytewise, than all that begin with
+// `prefix`; nothing if there is none.
+std::optional<std::string> AfterPrefix(std::string_view prefix) {
+  std::string after(prefix);
+  while (!after.empty() && after.back() == '\xff') after.pop_back();
+  if (after.empty()) return std::nullopt;
+  ++after.back();
+  return after;
+}
 
 // Returns a text that is smaller, bytewise, than all that begin with `prefix`,
 // but larger than most others that are: there is no largest one.
@@ -26,27 +40,21 @@ std::optional<std::string> BeforePrefix(std::string_view prefix) {
 
 }  // namespace
 
-std::optional<std::string> AfterPrefix(std::string_view prefix) {
-  std::string after(prefix);
-  while (!after.empty() && after.back() == '\xff') after.pop_back();
-  if (after.empty()) return std::nullopt;
-  ++after.back();
-  return after;
-}
-
 ScanRange::ScanRange(const rocksdb::ReadOptions& options,
                      const ScanRequest& request)
     : comparator_(request.comparator) {
+  lower_ = request.lower;
+  if (request.upper) upper_ = *request.upper;
   std::optional<std::string> after, before;
-  if (request.reverse_prefix) {
-    prefix_ = request.lower;
+  if (request.prefix_order) {
     after = AfterPrefix(request.lower);
+    upper_ = after;
+  }
+  if (request.prefix_order == range::Order::kReverse) {
+    prefix_ = request.lower;
+    lower_ = after;
     before = BeforePrefix(request.lower);
-    if (after) lower_ = *after;
-    if (before) upper_ = *before;
-  } else {
-    lower_ = request.lower;
-    if (request.upper) upper_ = *request.upper;
+    upper_ = before;
   }
   const Slice* const lower = options.iterate_lower_bound;
   const Slice* const upper = options.iterate_upper_bound;
@@ -56,16 +64,17 @@ ScanRange::ScanRange(const rocksdb::ReadOptions& options,
   if (upper != nullptr && (!upper_ || Compare(*upper, *upper_) < 0)) {
     upper_ = *upper;
   }
-  // Copies the bytes of all. Both bounds mostly have the size of the first.
-  bytes_.reserve(2 * request.lower.size() + 1);
-  for (const auto* const slice : {&lower_, &upper_, &prefix_}) {
-    if (*slice) bytes_.append((*slice)->data(), (*slice)->size());
-  }
-  const char* at = bytes_.data();
-  for (auto* const slice : {&lower_, &upper_, &prefix_}) {
+  // Copies the bytes of all.
+  const auto all = {&lower_, &upper_, &prefix_};
+  size_t size = 0;
+  for (const auto* const slice : all) size += *slice ? (*slice)->size() : 0;
+  bytes_.reset(new char[size]);
+  char* at = bytes_.get();
+  for (auto* const slice : all) {
     if (!*slice) continue;
-    *slice = Slice(at, (*slice)->size());
-    at += (*slice)->size();
+    const char* const copy = at;
+    at = std::copy_n((*slice)->data(), (*slice)->size(), at);
+    *slice = Slice(copy, (*slice)->size());
   }
 }
 
@@ -75,12 +84,6 @@ bool ScanRange::IsBeyond(const Slice& key, bool backward) const {
   // In the reverse order of bytes.
   return prefix_ && !key.starts_with(*prefix_) &&
          (key.compare(*prefix_) > 0) == backward;
-}
-
-const Slice* ScanRange::Start(bool backward) const {
-  if (!backward) return lower();
-  // In the reverse order the prefix itself is the last key that has it.
-  return prefix_ && !IsBeyond(*prefix_, false) ? &*prefix_ : upper();
 }
 
 }  // namespace deltabloom::internal

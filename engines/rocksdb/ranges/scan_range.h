@@ -1,6 +1,7 @@
 // The keys of a scan, in the order of its comparator.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
+#include "util/range/key_range.h"
 
 namespace deltabloom::internal {
 
@@ -16,9 +18,9 @@ struct ScanRequest {
   std::string_view lower;
   std::optional<std::string_view> upper;
   const rocksdb::Comparator* comparator;
-  // True: `lower` is a prefix, and the scan has all keys that begin with it, in
-  // the reverse order of bytes.
-  bool reverse_prefix = false;
+  // If set, `lower` is a prefix, and the scan has all keys that begin with it,
+  // in this order.
+  std::optional<range::Order> prefix_order = std::nullopt;
   // True: the iterator may not keep its bounds.
   bool keeps_bounds = false;
 };
@@ -49,11 +51,8 @@ class ScanRange {
   bool IsBeyond(const rocksdb::Slice& key, bool backward) const;
   // Returns whether a move that starts at the key starts with all of the range.
   bool StartsAt(const rocksdb::Slice& key, bool backward) const {
-    return IsBeyond(key, !backward) ||
-           (!backward && lower_ && Compare(key, *lower_) == 0);
+    return (!backward && lower_ && key == *lower_) || IsBeyond(key, !backward);
   }
-  // Returns where a move through all of the range starts; null: at the end.
-  const rocksdb::Slice* Start(bool backward) const;
 
  private:
   int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const {
@@ -61,12 +60,8 @@ class ScanRange {
   }
 
   const rocksdb::Comparator* const comparator_;
-  std::string bytes_;  // of all three
+  std::unique_ptr<char[]> bytes_;  // of all three
   std::optional<rocksdb::Slice> lower_, upper_, prefix_;
 };
-
-// Returns the smallest text that is larger, bytewise, than all that begin with
-// `prefix`; nothing if there is none.
-std::optional<std::string> AfterPrefix(std::string_view prefix);
 
 }  // namespace deltabloom::internal
