@@ -70,8 +70,8 @@ class RangeCollector final : public rocksdb::TablePropertiesCollector {
     return Status::OK();
   }
 
-  // Before 9.0 RocksDB calls it again whenever it tells listeners of the table:
-  // they get what the table has.
+  // Before 9.0 RocksDB also calls it when it tells listeners of the table. They
+  // get the property that the table has.
   Status Finish(UserCollectedProperties* properties) override {
     const bool written = WithoutThrowing([&] {
       if (builder_) BuildProperty();
@@ -188,7 +188,8 @@ class RangeCollectorFactory final
   RangeCollectorFactory(std::shared_ptr<RangesState> state,
                         const rocksdb::Comparator& comparator)
       : state_(std::move(state)), comparator_(comparator.Name()) {
-    // A name that OPTIONS files cannot hold is none: such tables may match.
+    // OPTIONS files cannot hold such a name. Tables that are built by their
+    // options then may match.
     if (comparator_.find_first_of(" ;={}#\\\n") == std::string::npos) {
       options_.comparator = comparator_;
     }
@@ -266,7 +267,7 @@ void AddRangeCollector(std::shared_ptr<RangesState> state,
   auto factory = std::make_shared<RangeCollectorFactory>(std::move(state),
                                                          *family->comparator);
   auto& factories = family->table_properties_collector_factories;
-  // Two would build everything twice, of which RocksDB keeps one.
+  // With two of them RocksDB would build each property twice and keep one.
   factories.erase(std::remove_if(factories.begin(), factories.end(),
                                  [](const auto& other) {
                                    return other != nullptr &&

@@ -50,15 +50,15 @@ TableFilter CopyOf(const Field& field) {
 
 // Wraps RocksDB's iterator with both bounds and a table filter.
 //
-// In a level RocksDB opens a table after the other until one has an entry,
-// forward up to the first table beyond the upper bound, but backward it does
+// In each level RocksDB opens one table after the other until one has an entry.
+// Forward it stops at the first table beyond the upper bound; backward it does
 // not stop at the lower bound (LevelIterator::SkipEmptyFileBackward). So while
 // the scan moves backward, a table whose keys all precede the lower bound is
 // let through: its last key ends the walk. Without it a backward scan would
 // open every table of a level before the bounds.
 //
-// A table that is skipped stays so for later seeks, which is why bounds are
-// fixed, and set on both sides.
+// Later seeks skip a table that was skipped once. So bounds are fixed, and set
+// on both sides.
 class ScanIterator final : public rocksdb::Iterator {
  public:
   ScanIterator(std::shared_ptr<RangesState> state, const ReadOptions& options,
@@ -244,7 +244,7 @@ class ScanIterator final : public rocksdb::Iterator {
   const ScanRange range_;
   const bool empty_;         // no key can be in the range
   const bool keeps_bounds_;  // the inner iterator may not
-  const size_t key_suffix_;  // behind keys, with iter_start_ts
+  const size_t key_suffix_;  // bytes after each key, with iter_start_ts
   TableQuestion question_;
   const TableFilter callers_filter_;
   const TableFilter filter_;
@@ -259,7 +259,7 @@ class ScanIterator final : public rocksdb::Iterator {
   bool decided_ = false;     // whether the scan is empty
   bool asked_some_ = false;  // some table's filter was asked for a prefix
   uint64_t passed_ = 0;      // tables that were let through
-  // What the shared counters do not have yet.
+  // Not yet added to the shared counters.
   RocksDBRangeStatistics counts_;
   // Destroyed before all that its table filter uses.
   std::unique_ptr<rocksdb::Iterator> inner_;

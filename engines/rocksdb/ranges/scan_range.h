@@ -13,7 +13,7 @@
 
 namespace deltabloom::internal {
 
-// What a scan is asked for. Views need not live longer than the call.
+// The keys that a caller asks for. Views need not live longer than the call.
 struct ScanRequest {
   std::string_view lower;
   std::optional<std::string_view> upper;
@@ -25,7 +25,7 @@ struct ScanRequest {
   bool keeps_bounds = false;
 };
 
-// RocksDB has pointers to its bounds.
+// RocksDB keeps pointers to the bounds, so this is not copied.
 class ScanRange {
  public:
   // Takes the bounds of the request and of `options`, whichever are narrower.
@@ -45,9 +45,8 @@ class ScanRange {
     return lower_ && upper_ && Compare(*lower_, *upper_) >= 0;
   }
 
-  // These functions are about the keys that a move comes to last: those behind
-  // the range, or, backward, those before it.
-  // Returns whether the key is one of them.
+  // Returns whether a move passes all keys of the range before it reaches this
+  // key: whether the key is after the range, or, backward, before it.
   bool IsBeyond(const rocksdb::Slice& key, bool backward) const;
   // Returns whether a move that starts at the key starts with all of the range.
   bool StartsAt(const rocksdb::Slice& key, bool backward) const {
@@ -60,7 +59,7 @@ class ScanRange {
   }
 
   const rocksdb::Comparator* const comparator_;
-  std::unique_ptr<char[]> bytes_;  // of all three
+  std::unique_ptr<char[]> bytes_;  // of the bounds and the prefix
   std::optional<rocksdb::Slice> lower_, upper_, prefix_;
 };
 

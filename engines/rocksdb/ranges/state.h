@@ -49,7 +49,7 @@ struct RangesState {
   RocksDBRangeStatistics Statistics() const;
 
   const ParsedRangeOptions options;
-  // That of the last AddTo.
+  // The comparator of the family in the last call of AddTo.
   std::atomic<const rocksdb::Comparator*> comparator{
       rocksdb::BytewiseComparator()};
   // True once the LOG says that RocksDB allows no table filter.
