@@ -168,7 +168,7 @@ class Commands(unittest.TestCase):
 
     def check_queries(self, text):
         """Queries of Prometheus have metrics and labels that a scrape has."""
-        scrape = (self.folder / "filters.prom").read_text()
+        scrape = (self.folder / "deltabloom.prom").read_text()
         written = set(re.findall(r"^(deltabloom_\w+)\{", scrape, re.MULTILINE))
         used = set(re.findall(r"\b(deltabloom_\w+)", text))
         self.assertGreaterEqual(len(used), 4)

@@ -32,7 +32,7 @@ static_assert(std::is_trivially_copyable<Slice>::value &&
               offsetof(Slice, size_) == offsetof(KeyBytes, size));
 
 // Lookups in a filter of keys as they are.
-struct PlainKeys {
+struct PlainLookup {
   bool MayMatch(const Slice& key) const {
     return parsed.may_match(parsed, {key.data(), key.size()});
   }
@@ -45,7 +45,7 @@ struct PlainKeys {
 };
 
 // Lookups in a filter of transformed or seeded keys.
-struct MappedKeys {
+struct MappedLookup {
   bool MayMatch(const Slice& key) const {
     try {
       KeyMapping::Space space;
@@ -89,7 +89,7 @@ struct MappedKeys {
 };
 
 // Lookups in a filter that is not Deltabloom's.
-struct ForeignKeys {
+struct BuiltinLookup {
   bool MayMatch(const Slice& key) const { return reader->MayMatch(key); }
   void MayMatch(size_t n, Slice** keys, bool* may_match) const {
     reader->MayMatch(static_cast<int>(n), keys, may_match);
@@ -172,7 +172,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   const bool foreign = kind == FilterKind::kForeign;
   if (foreign && transform == nullptr && settings.builtin != nullptr &&
       filter.size() > kBuiltinTrailerSize) {
-    ForeignKeys reader{std::unique_ptr<FilterBitsReader>(
+    BuiltinLookup reader{std::unique_ptr<FilterBitsReader>(
         settings.builtin->GetFilterBitsReader(filter))};
     if (settings.statistics == nullptr || reader.reader == nullptr) {
       return reader.reader.release();
@@ -190,9 +190,9 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   }
   if (foreign) extras.kind = FilterKind::kAlways;
   if (kind != FilterKind::kFilter || keys.AsTheyAre()) {
-    return NewReader(PlainKeys{parsed}, extras);
+    return NewReader(PlainLookup{parsed}, extras);
   }
-  return NewReader(MappedKeys{parsed, KeyMapping(transform, keys)}, extras);
+  return NewReader(MappedLookup{parsed, KeyMapping(transform, keys)}, extras);
 }
 
 }  // namespace deltabloom::internal

@@ -33,7 +33,8 @@ std::string Report(const Process& process, const std::string& error) {
   return line;
 }
 
-// Returns a blank text that no other number has: its bits.
+// Returns the number in binary, with a blank for 0 and a tab for 1, so that the
+// texts of two policies differ.
 std::string BlanksOf(uint64_t number) {
   std::string blanks = " ";
   for (; number != 0; number >>= 1) blanks += number % 2 == 0 ? ' ' : '\t';

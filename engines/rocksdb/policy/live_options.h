@@ -39,10 +39,10 @@ class LiveOptions {
   PolicyOptions Get() const;
   RocksDBCompatibility Compatibility() const;
 
-  // Sets options by name; those in use only if nothing is wrong. A policy that
-  // is being made keeps what could be read, above all the compatibility, and
-  // the error, with which it is refused: RocksDB may drop the Status
-  // (SetOptions from 9.8 on) and use the policy.
+  // Sets options by name. Options in use change only if nothing is wrong. A
+  // policy that is being made keeps what could be read, above all the
+  // compatibility, and the first error. Check() returns that error later,
+  // because RocksDB may drop this Status (SetOptions from 9.8 on).
   Status Set(const OptionMap& map, bool ignores_unknown);
 
   // The first error in the text that the policy was made from. It does not

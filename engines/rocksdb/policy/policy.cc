@@ -96,7 +96,8 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     try {
       process_->policy_was_used = true;
       const PolicyOptions options = live_.Get();
-      // No filter can be read without its transform, not even an empty one.
+      // Without its transform no filter can be queried: a reader of no bytes,
+      // which answers "may match".
       if (options.TransformIsUnknown()) return NewSealedBitsReader({}, {});
       ReaderSettings reader;
       if (options.compatibility == RocksDBCompatibility::kBuiltin) {
@@ -155,7 +156,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
  private:
   Process* const process_;
   LiveOptions live_;
-  // Reads filters that are not Deltabloom's, and knows its name.
+  // Reads filters that are not Deltabloom's, and knows the name of RocksDB's.
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_{
       rocksdb::NewBloomFilterPolicy(10)};
   const std::shared_ptr<BuilderWarnings> warnings_ =

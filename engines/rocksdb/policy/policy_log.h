@@ -30,8 +30,8 @@ class PolicyLog {
   // A database is opened: each LOG gets the configuration once more.
   void RepeatConfiguration();
 
-  // `problem` says what of a filter that was just read does not fit the key
-  // transform. The first one is written.
+  // `problem` says how a filter that was just read differs from the policy's
+  // key transform. The first one is written.
   void KeepMismatch(std::string problem);
 
  private:

@@ -155,10 +155,11 @@ struct ReaderSettings {
 };
 
 // Returns a reader for any bytes, which must outlive it. Bytes without
-// Deltabloom's magic go to the reader of `builtin`. Without it or with 5 bytes
-// or less, for which RocksDB's reader answers "absent", they match every key.
-// So do filters of another key transform; *mismatch, which may be null, then
-// gets what follows "the filter". Throws std::bad_alloc.
+// Deltabloom's magic go to the reader of `builtin`. They match every key if
+// `builtin` is null, if a transform is set, or if there are at most 5 of them,
+// for which RocksDB's reader would answer "absent". Filters of another key
+// transform match every key, too; *mismatch, which may be null, then gets what
+// follows "the filter". Throws std::bad_alloc.
 rocksdb::FilterBitsReader* NewSealedBitsReader(const rocksdb::Slice& filter,
                                                const ReaderSettings& settings,
                                                std::string* mismatch = nullptr);

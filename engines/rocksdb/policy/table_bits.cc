@@ -13,7 +13,7 @@ uint32_t MillibitsOfTable(const PolicyOptions& options,
   // Files of SstFileWriter and of RepairDB, which mostly hold many keys and are
   // moved down as they are.
   const bool level_is_unknown = context.level_at_creation < 0;
-  // Tables are never merged: all of them are alike, and none is bottommost.
+  // There are no levels: all tables are alike, and none is bottommost.
   const bool is_fifo =
       context.compaction_style == rocksdb::kCompactionStyleFIFO;
   return context.is_bottommost || level_is_unknown || is_fifo

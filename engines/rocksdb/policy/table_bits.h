@@ -2,9 +2,9 @@
 //
 // A lookup of an absent key queries one filter per sorted run. With equal bits
 // each of them has as many false positives, though all runs but the last hold
-// few keys. So tables of the last level, which RocksDB calls bottommost, get
-// bits_per_key, and all others upper_bits_per_key: docs/design.md, "Bits of a
-// table".
+// few keys. So tables that RocksDB calls bottommost, mostly those of the last
+// level, get bits_per_key, and all others upper_bits_per_key: docs/design.md,
+// "Bits of a table".
 //
 // It needs nothing but what RocksDB says of the table, so it holds in bindings,
 // OPTIONS files, compaction services and after restarts alike.

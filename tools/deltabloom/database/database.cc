@@ -31,7 +31,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Adds a table, with its level from the MANIFEST, null if that is not known.
+// Adds a table, with its level from the MANIFEST, which is null if it could not
+// be read; the level then is not known.
 // Returns what went wrong; nothing if the table is gone. *kind is what the
 // file is.
 std::string AddTable(const TableFile& file, const Manifest* manifest,

@@ -30,8 +30,9 @@ constexpr uint64_t kEndSize = 4096;
 // for a better filter.
 constexpr size_t kPartitions = 4;
 
-// The filter with zeros in the place of all but its last bytes: a Bloom or
-// Ribbon filter, as it is used, without keys.
+// Returns the filter with zeros in place of all but its last bytes. To a reader
+// it is a Bloom or Ribbon filter without keys, which rejects every key that it
+// is asked for.
 std::string ReadEnd(const SstSource& source, const BlockHandle& handle) {
   std::string bytes(handle.size, '\0');
   const uint64_t size = std::min(handle.size, kEndSize);

@@ -106,6 +106,9 @@ void WithoutFilter(const DatabaseReport& database, const std::string& name,
             "names the policy and no program has the database open, "
             "deltabloom run ldb " +
                 ShellWord("--db=" + database.path) +
+                (name == "default"
+                     ? ""
+                     : " " + ShellWord("--column_family=" + name)) +
                 " --try_load_options compact");
 }
 

@@ -38,8 +38,8 @@ DELTABLOOM_TARGET inline bool TestHash(const ParsedFilter& parsed,
   return Rounds::Test(block, hash, 1, shape.second);
 }
 
-// Lookups of longer keys are functions of their own, so that those of shorter
-// keys save fewer registers.
+// Lookups of keys that do not have 8 to 16 bytes are functions of their own, so
+// that those of common keys save fewer registers.
 template <size_t kRounds>
 DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchRare(
     const ParsedFilter& parsed, std::string_view key) {
