@@ -294,7 +294,8 @@ constexpr PolicyOption kRowsOfOptions[] = {
   return std::tie(a, b, c, d, e, f, g, h, i, j, k);
 }
 static_assert(
-    std::tuple_size_v<decltype(MembersOf({}))> == std::size(kRowsOfOptions),
+    std::tuple_size_v<decltype(MembersOf(RocksDBFilterOptions()))> ==
+        std::size(kRowsOfOptions),
     "each option has a row: without one it is not checked, printed or "
     "read from OPTIONS files");
 

@@ -42,7 +42,7 @@ using rocksdb::FilterPolicy;
   return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
 }
 constexpr size_t kNoFigures = 3;  // level, layout and rate_known
-static_assert(std::tuple_size_v<decltype(MembersOf({}))> ==
+static_assert(std::tuple_size_v<decltype(MembersOf(RocksDBFilterRow()))> ==
                   std::size(kRowFields) + kNoFigures,
               "each figure has a row: without one it has no sum, no reset and "
               "no name in JSON and Prometheus");
