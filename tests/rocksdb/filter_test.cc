@@ -19,6 +19,7 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/process.h"
+#include "engines/rocksdb/policy/filter_size.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/cache.h"

@@ -28,6 +28,7 @@
 #include "engines/rocksdb/api/register.h"
 #include "engines/rocksdb/base/prefix_functions.h"
 #include "engines/rocksdb/base/rocksdb_version.h"
+#include "engines/rocksdb/policy/builder_warnings.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/ranges/collector.h"

@@ -7,6 +7,7 @@
 
 #include "engines/rocksdb/base/key_transforms.h"
 #include "engines/rocksdb/base/options.h"
+#include "engines/rocksdb/policy/filter_size.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "table/framing.h"
 #include "tools/deltabloom/database/reads.h"
