@@ -17,7 +17,7 @@ PROGRAM, *FOLDERS = sys.argv[1:]
 DECLARED = re.compile(r'"(?:-[a-z],)?(--[a-z][a-z0-9-]*)"')
 SHOWN = re.compile(r"^ +(?:-[a-z],)?(--[a-z][a-z0-9-]*)", re.M)
 COMMAND = re.compile(r"^  ([a-z-]+) ", re.M)
-# Of main.cc in tools/program, which only the build calls.
+# Only the build uses this option, of tools/program/main.cc.
 HIDDEN = {"--write-documents"}
 
 

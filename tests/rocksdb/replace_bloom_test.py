@@ -295,7 +295,7 @@ class AtTheEnd(InAFolder):
         with_options = self.db_bench(f"--options_file={options}")
         self.assertEqual(self.said(*with_options), [])
         self.assertEqual(self.said(*self.db_bench("--bloom_bits=10"), preload=LIBRARY), [])
-        # What only starts others leaves it to them.
+        # A shell only starts others: it prints no line, they do.
         self.assertEqual(self.said("sh", "-c", "ls /; true"), [])
         self.assertEqual(len(self.said("sh", "-c", '"$@"; true', "-", *self.db_bench())), 1)
         # Nobody asked for it.

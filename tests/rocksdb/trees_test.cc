@@ -28,6 +28,7 @@
 namespace deltabloom::testing {
 namespace {
 
+// The defaults of bits_per_key and of what upper_bits_per_key is above it.
 constexpr double kBits = 10;
 constexpr double kStep = 2.5;
 // Writes per flush. Of fewer than a thousand keys compact makes a local filter.

@@ -146,7 +146,7 @@ class Refilter(DatabaseTest):
                         continue
                     self.assertEqual(planned, 1, dry)
                     (reads,) = (one["reads_after"] for one in dry["column_families"])
-                    # Those of RocksDB 9.10 are large and small by turns.
+                    # RocksDB 9.10 makes large and small partitions by turns.
                     estimated = family["refilter"]["absent_reads"]
                     self.assertTrue(0.3 < estimated / reads < 2, (estimated, reads))
                     text = run(TOOL, "estimate", database).stdout

@@ -96,8 +96,8 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     try {
       process_->policy_was_used = true;
       const PolicyOptions options = live_.Get();
-      // Without its transform no filter can be queried: a reader of no bytes,
-      // which answers "may match".
+      // No filter can be queried without its transform. A reader of no bytes
+      // answers "may match".
       if (options.TransformIsUnknown()) return NewSealedBitsReader({}, {});
       ReaderSettings reader;
       if (options.compatibility == RocksDBCompatibility::kBuiltin) {
