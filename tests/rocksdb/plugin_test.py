@@ -445,6 +445,9 @@ class StatisticsFile(InAFolder):
     """The file that receives the statistics of a program."""
 
     BENCHMARKS = "fillseq,flush,readmissing,readrandom"
+    # Programs that run for seconds leave most of the processor to other tests.
+    SLOW = ["--benchmark_read_rate_limit=10000", "--benchmark_write_rate_limit=4000000"]
+    UNTIL_KILLED = ["--reads=1000000000", f"--duration={LONG_SECONDS}", *SLOW]
 
     def counted(self, name, policy="deltabloom:10:local", num=KEYS, **variables):
         """Runs db_bench with a file for the statistics."""
@@ -498,8 +501,7 @@ class StatisticsFile(InAFolder):
         out = self.folder / "running.json"
         started = time.monotonic()
         process = subprocess.Popen(
-            self.db_bench("deltabloom:10:local", "fillseq,flush,readrandom")
-            + ["--reads=1000000000", f"--duration={LONG_SECONDS}"],
+            self.db_bench("deltabloom:10:local", "fillseq,flush,readrandom") + self.UNTIL_KILLED,
             env=dict(
                 os.environ,
                 LD_PRELOAD=PRELOAD,
@@ -559,7 +561,7 @@ class StatisticsFile(InAFolder):
 
     def test_nothing_waits_for_a_file_system_that_hangs(self):
         command = self.db_bench("deltabloom:10:local", "fillrandom,flush,readrandom", 100000000)
-        command += ["--duration=2", "--write_buffer_size=1000000"]
+        command += ["--duration=2", "--write_buffer_size=1000000", *self.SLOW]
         for fill in (False, True):
             with self.subTest(fill=fill):
                 stdout, stderr = self.blocked(command, fill)
@@ -637,8 +639,7 @@ class StatisticsFile(InAFolder):
             self.db = self.folder / f"db{number}"
             running.append(
                 subprocess.Popen(
-                    self.db_bench("deltabloom:10", "fillseq,flush,readrandom")
-                    + ["--reads=1000000000", f"--duration={LONG_SECONDS}"],
+                    self.db_bench("deltabloom:10", "fillseq,flush,readrandom") + self.UNTIL_KILLED,
                     env=dict(
                         os.environ,
                         LD_PRELOAD=PRELOAD,
