@@ -121,6 +121,19 @@ class Preload(Programs):
             self.assertRegex(result.stderr, "(?m)^" + re.escape(answer))
             self.assertNotEqual(result.returncode, 0)
 
+    def test_what_an_earlier_option_does_now_is_said(self):
+        for policy, lines in (
+            ("deltabloom:10", []),
+            (
+                "{id=deltabloom;bits_per_key=10;filter_memory=2GiB;}",
+                ["deltabloom: filter_memory=2GiB is ignored, as this version has no such option"],
+            ),
+        ):
+            errors = self.bench(policy, "fillseq").stderr
+            # Without what filters get instead. RocksDB makes the policy more than once.
+            said = {line.split(": tables")[0] for line in re.findall("^deltabloom.*", errors, re.M)}
+            self.assertEqual(list(said), lines)
+
     def test_without_the_plugin_there_is_no_filter_and_no_error(self):
         """What docs/compatibility.md warns of."""
         self.bench("deltabloom:9.9", "fillseq,flush", preload=None)
