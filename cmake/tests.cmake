@@ -38,7 +38,7 @@ function(deltabloom_test name)
     ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR})
   target_link_libraries(${name} PRIVATE
     deltabloom_build_flags GTest::gtest_main ${arg_LIBRARIES})
-  if(deltabloom_label STREQUAL "unit")
+  if(deltabloom_label STREQUAL "unit" AND NOT arg_HEADERS)
     set(arg_HEADERS deltabloom_test_headers)
   else()
     # These take longer to compile than to run. What they test is optimised.

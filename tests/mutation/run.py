@@ -89,6 +89,7 @@ TESTS = [
     ),
     ("engines/rocksdb/policy/bits_builder.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/policy/builder_warnings.*", [*POLICY, *BUILDING]),
+    ("engines/rocksdb/policy/built_filter.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/policy/corruption_check.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/policy/filter_size.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/policy/memory_charge.*", [*POLICY, *BUILDING]),

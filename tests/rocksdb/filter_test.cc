@@ -20,6 +20,7 @@
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/base/process.h"
 #include "engines/rocksdb/policy/filter_size.h"
+#include "engines/rocksdb/policy/memory_charge.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/cache.h"
@@ -605,6 +606,20 @@ TEST_P(ConstructionChargeTest, FollowsABuilder) {
   EXPECT_EQ(cache_->GetUsage(), 0u);
 }
 
+// Until the filter is verified they take more memory than the filter.
+TEST_P(ConstructionChargeTest, CountsTheHashesThatAreKeptToVerify) {
+  auto table = TableOptions(true);
+  table.detect_filter_construct_corruption = true;
+  const auto builder = NewBitsBuilder(*table.filter_policy, table);
+  AddKeys(builder.get());
+  std::unique_ptr<const char[]> owner;
+  const auto filter = builder->Finish(&owner);
+  const uint64_t hashes =
+      uint64_t{kKeys} * internal::FindLayoutOfName(GetParam())->hash_size;
+  EXPECT_GE(cache_->GetUsage(), hashes + filter.size());
+  EXPECT_OK(builder->MaybePostVerify(filter));
+}
+
 // The filter is built all the same, and the cache stays within its limit.
 TEST_P(ConstructionChargeTest, AbsorbsAStrictLimit) {
   auto table = TableOptions(true);
@@ -623,6 +638,32 @@ TEST_P(ConstructionChargeTest, AbsorbsAStrictLimit) {
   charged.reset();
   EXPECT_EQ(full->GetUsage(), 0u);
 }
+
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 703
+// As RocksDB does it with its own filters.
+TEST(CacheToChargeTest, TheRoleCountsBeforeTheRest) {
+  using Decision = rocksdb::CacheEntryRoleOptions::Decision;
+  const struct {
+    Decision rest;
+    Decision role;
+    bool charged;
+  } cases[] = {{Decision::kDisabled, Decision::kEnabled, true},
+               {Decision::kEnabled, Decision::kDisabled, false},
+               {Decision::kEnabled, Decision::kFallback, true},
+               {Decision::kDisabled, Decision::kFallback, false}};
+  BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(kMiB, 0);
+  EXPECT_EQ(internal::CacheToCharge(table), nullptr);
+  for (const auto& c : cases) {
+    table.cache_usage_options.options.charged = c.rest;
+    table.cache_usage_options
+        .options_overrides[rocksdb::CacheEntryRole::kFilterConstruction]
+        .charged = c.role;
+    EXPECT_EQ(internal::CacheToCharge(table),
+              c.charged ? table.block_cache : nullptr);
+  }
+}
+#endif
 
 // Flips a byte of the filter between Finish and MaybePostVerify.
 class FlippingBuilder : public DelegatingBuilder {

@@ -121,6 +121,19 @@ class Preload(Programs):
             self.assertRegex(result.stderr, "(?m)^" + re.escape(answer))
             self.assertNotEqual(result.returncode, 0)
 
+    def test_what_an_earlier_option_does_now_is_said(self):
+        for policy, lines in (
+            ("deltabloom:10", []),
+            (
+                "{id=deltabloom;bits_per_key=10;filter_memory=2GiB;}",
+                ["deltabloom: filter_memory=2GiB is ignored, as this version has no such option"],
+            ),
+        ):
+            errors = self.bench(policy, "fillseq").stderr
+            # Without what filters get instead. RocksDB makes the policy more than once.
+            said = {line.split(": tables")[0] for line in re.findall("^deltabloom.*", errors, re.M)}
+            self.assertEqual(list(said), lines)
+
     def test_without_the_plugin_there_is_no_filter_and_no_error(self):
         """What docs/compatibility.md warns of."""
         self.bench("deltabloom:9.9", "fillseq,flush", preload=None)
@@ -445,6 +458,9 @@ class StatisticsFile(InAFolder):
     """The file that receives the statistics of a program."""
 
     BENCHMARKS = "fillseq,flush,readmissing,readrandom"
+    # Programs that run for seconds leave most of the processor to other tests.
+    SLOW = ["--benchmark_read_rate_limit=10000", "--benchmark_write_rate_limit=4000000"]
+    UNTIL_KILLED = ["--reads=1000000000", f"--duration={LONG_SECONDS}", *SLOW]
 
     def counted(self, name, policy="deltabloom:10:local", num=KEYS, **variables):
         """Runs db_bench with a file for the statistics."""
@@ -498,8 +514,7 @@ class StatisticsFile(InAFolder):
         out = self.folder / "running.json"
         started = time.monotonic()
         process = subprocess.Popen(
-            self.db_bench("deltabloom:10:local", "fillseq,flush,readrandom")
-            + ["--reads=1000000000", f"--duration={LONG_SECONDS}"],
+            self.db_bench("deltabloom:10:local", "fillseq,flush,readrandom") + self.UNTIL_KILLED,
             env=dict(
                 os.environ,
                 LD_PRELOAD=PRELOAD,
@@ -559,7 +574,7 @@ class StatisticsFile(InAFolder):
 
     def test_nothing_waits_for_a_file_system_that_hangs(self):
         command = self.db_bench("deltabloom:10:local", "fillrandom,flush,readrandom", 100000000)
-        command += ["--duration=2", "--write_buffer_size=1000000"]
+        command += ["--duration=2", "--write_buffer_size=1000000", *self.SLOW]
         for fill in (False, True):
             with self.subTest(fill=fill):
                 stdout, stderr = self.blocked(command, fill)
@@ -637,8 +652,7 @@ class StatisticsFile(InAFolder):
             self.db = self.folder / f"db{number}"
             running.append(
                 subprocess.Popen(
-                    self.db_bench("deltabloom:10", "fillseq,flush,readrandom")
-                    + ["--reads=1000000000", f"--duration={LONG_SECONDS}"],
+                    self.db_bench("deltabloom:10", "fillseq,flush,readrandom") + self.UNTIL_KILLED,
                     env=dict(
                         os.environ,
                         LD_PRELOAD=PRELOAD,

@@ -127,17 +127,49 @@ TEST(PolicyTest, EveryDatabaseGetsItsLogLine) {
   }
 }
 
+// A process may open databases for years, with one policy for all.
+TEST(PolicyTest, LogsAreForgottenButNotThoseInUse) {
+  const PolicyPtr policy = Deltabloom();
+  std::vector<LineLogger> logs(1001);
+  const auto build = [&](size_t i) { NewBuilder(*policy, &logs[i]); };
+  for (size_t i = 0; i < 1000; ++i) build(i);
+  build(0);
+  EXPECT_EQ(logs[0].Lines(kConfigurationLine).size(), 1u);
+  build(1000);
+  build(1000);
+  EXPECT_EQ(logs[1000].Lines(kConfigurationLine).size(), 1u);
+  build(0);
+  EXPECT_EQ(logs[0].Lines(kConfigurationLine).size(), 2u);
+}
+
+// Once, however often it was written before: a LOG may not grow with each roll.
 TEST(PolicyTest, ARolledLogHasTheLine) {
-  TestDb db(Deltabloom(), /*partitioned=*/false, [](Options* options, auto*) {
+  const PolicyPtr policy = Deltabloom();
+  TestDb db(policy, /*partitioned=*/false, [](Options* options, auto*) {
     options->max_log_file_size = 20'000;
   });
   db.Load(0, 10);
+  // The policy cannot tell which database RocksDB opens with it, and writes the
+  // line again.
+  const TestDb other(policy);
+  db.Load(10, 20);
   const auto log = db->GetDBOptions().info_log;
   for (int i = 0; i < 1000; ++i) {
     rocksdb::Info(log, "%s", std::string(100, '.').c_str());
   }
   log->Flush();
   EXPECT_EQ(CountIn(db.Log(), kConfigurationLine), 1);
+}
+
+// RocksDB has the name in its error where an OPTIONS file differs.
+TEST(PolicyTest, NamesTheOptionThatDiffers) {
+  const PolicyPtr ten = PolicyFromString("deltabloom:10");
+  const PolicyPtr same = PolicyFromString("deltabloom:10");
+  const PolicyPtr twelve = PolicyFromString("deltabloom:12");
+  std::string name;
+  EXPECT_TRUE(ten->AreEquivalent({}, same.get(), &name));
+  EXPECT_FALSE(ten->AreEquivalent({}, twelve.get(), &name));
+  EXPECT_CONTAINS(name, "bits_per_key");
 }
 
 TEST(PolicyTest, VersionIsTheProjects) {

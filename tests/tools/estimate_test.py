@@ -113,14 +113,17 @@ class Page(unittest.TestCase):
         cls.path = pathlib.Path(cls.folder) / "page.html"
         assert run("--html", str(cls.path)).returncode == 0
 
-    def dump(self, fragment, width=1280, path=None):
-        """The page's document once it has run."""
+    def show(self, views):
+        """The document of each view once the page has run."""
         if not CHROMIUM:
             self.skipTest("no Chromium")
-        return browser.dump(CHROMIUM, self.folder, path or self.path, fragment, width)
+        return browser.dump(CHROMIUM, self.folder, views)
 
-    def attribute(self, name, *arguments, **more):
-        return browser.attribute(name, self.dump(*arguments, **more))
+    def dump(self, *fragments):
+        return self.show([browser.View(self.path, fragment) for fragment in fragments])
+
+    def results(self, *fragments):
+        return [browser.attribute("result", document) for document in self.dump(*fragments)]
 
     def compare(self, shown, said):
         self.assertEqual(len(shown), len(said["filters"]))
@@ -137,70 +140,71 @@ class Page(unittest.TestCase):
                     self.assertAlmostEqual(b, level["bits_per_key"], delta=0.001)
 
     def test_figures_are_the_programs(self):
-        for keys, entry, bits, ratio in (1e9, 100, 10, 10), (1e12, 200, 16, 4), (5e6, 1000, 6, 8):
-            shown = self.attribute(
-                "result", f"keys={keys:.0f}&entry={entry}&bits={bits}&ratio={ratio}"
-            )
+        cases = (1e9, 100, 10, 10), (1e12, 200, 16, 4), (5e6, 1000, 6, 8)
+        fragments = (f"keys={k:.0f}&entry={e}&bits={b}&ratio={r}" for k, e, b, r in cases)
+        for (keys, entry, bits, ratio), shown in zip(cases, self.results(*fragments)):
             arguments = [f"--keys={keys}", f"--entry-size={entry}", f"--size-ratio={ratio}"]
             said = json.loads(run(*arguments, f"--bits-per-key={bits}", "--json").stdout)
             self.compare(shown, said)
 
     def test_begins_with_the_options_of_the_command(self):
-        for budget in ("--bits-per-key=13.5", "--filter-memory=200M", "--rate=0.01"):
-            arguments = [
-                "--keys=150M",
-                "--entry-size=300",
-                "--size-ratio=7",
-                "--level-base=1G",
-                "--write-buffer=32MiB",
-                "--table-size=16MiB",
-                "--level0-tables=4",
-            ]
-            path = f"{self.folder}/options.html"
-            self.assertEqual(run(*arguments, budget, "--html", path).returncode, 0)
-            shown = self.attribute("result", "", path=path)
+        budgets = ("--bits-per-key=13.5", "--filter-memory=200M", "--rate=0.01")
+        arguments = [
+            "--keys=150M",
+            "--entry-size=300",
+            "--size-ratio=7",
+            "--level-base=1G",
+            "--write-buffer=32MiB",
+            "--table-size=16MiB",
+            "--level0-tables=4",
+        ]
+        views = [browser.View(f"{self.folder}/options{i}.html") for i in range(len(budgets))]
+        for budget, view in zip(budgets, views):
+            self.assertEqual(run(*arguments, budget, "--html", view.path).returncode, 0)
+        for budget, document in zip(budgets, self.show(views)):
             # The other filters are shown with the bits_per_key of the last one.
             bits = last_row(*arguments, budget)["bits_per_key"]
             said = json.loads(run(*arguments, f"--bits-per-key={bits}", "--json").stdout)
-            self.compare(shown, said)
+            self.compare(browser.attribute("result", document), said)
 
     def test_odd_fragments_are_refused(self):
-        usual = self.attribute("result", "")
-        for fragment in (
+        odd = (
             "filter=rocksdb-bloom&keys=x&bits=&ratio=NaN&result=1",
             "%",
             "keys=-5&bits=0&ratio=0",
             "keys=1e300&entry=1e300&bits=1e9&ratio=1e9",
-        ):
-            self.assertEqual(self.attribute("result", fragment), usual, fragment)
-        page = self.dump("keys=1e300&ratio=x")
+        )
+        usual, *results = self.results("", *odd)
+        for fragment, result in zip(odd, results):
+            self.assertEqual(result, usual, fragment)
+        (page,) = self.dump("keys=1e300&ratio=x")
         self.assertEqual(
             re.findall(r'<output[^>]*class="wrong">([^<]*)<', page),
             ["use a number from 1 to 1000000000000000", "use a number from 2 to 1000"],
         )
 
     def test_numbers_have_the_units_of_the_command(self):
-        want = self.attribute("result", "keys=250000000&entry=2000")
-        self.assertEqual(self.attribute("result", "keys=250M&entry=2k"), want)
+        shown, want = self.results("keys=250M&entry=2k", "keys=250000000&entry=2000")
+        self.assertEqual(shown, want)
 
     def test_uniform_bits_are_dashed(self):
-        lines = re.findall(
-            r'<polyline[^>]*stroke="(#[^"]*)"[^>]*stroke-dasharray="([^"]*)"', self.dump("")
-        )
+        (page,) = self.dump("")
+        lines = re.findall(r'<polyline[^>]*stroke="(#[^"]*)"[^>]*stroke-dasharray="([^"]*)"', page)
         self.assertEqual([dashes for _, dashes in lines], 4 * ["none"] + ["7 3", "none"])
         self.assertEqual(len({colour for colour, _ in lines}), 5)
 
     def test_names_the_policy(self):
-        for fragment, policy in {
+        policies = {
             "": "deltabloom:10",
             "bits=9.873": "deltabloom:9.873",
             "filter=local&bits=12": "deltabloom:12:local",
             "filter=compact%2C+uniform": "{id=deltabloom;bits_per_key=10;upper_bits_per_key=10}",
-        }.items():
-            self.assertIn(f"<code>filter_policy={policy}</code>", self.dump(fragment))
+        }
+        for policy, page in zip(policies.values(), self.dump(*policies)):
+            self.assertIn(f"<code>filter_policy={policy}</code>", page)
 
     def test_sliders_have_labels(self):
-        page = self.dump("")
+        (page,) = self.dump("")
         names = re.findall(
             r'<input[^>]*type="range"[^>]*id="(\w+)"|<input[^>]*id="(\w+)"[^>]*type="range"', page
         )
@@ -210,16 +214,9 @@ class Page(unittest.TestCase):
             self.assertRegex(page, rf'<input id="{name}_number"[^>]*type="text"[^>]*aria-label=')
 
     def test_fits_narrow_windows(self):
-        # No window of Chromium is narrower than 500 pixels, but a frame is.
-        frame = pathlib.Path(self.folder) / "frame.html"
-        frame.write_text(
-            f"""<iframe width=WIDTH height=900 src="{self.path.name}" onload="document.body.dataset.width =
-                         this.contentDocument.body.dataset.width"></iframe>"""
-        )
-        text = frame.read_text()
-        for width in (360, 390, 500, 1100):
-            frame.write_text(text.replace("WIDTH", str(width)))
-            self.assertLessEqual(self.attribute("width", "", path=frame), width)
+        views = [browser.View(self.path, width=width) for width in (360, 390, 500, 1100)]
+        for view, document in zip(views, self.show(views)):
+            self.assertLessEqual(browser.attribute("width", document), view.width)
 
     def test_needs_no_other_file(self):
         text = self.path.read_text()

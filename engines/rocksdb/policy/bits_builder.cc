@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -7,12 +6,11 @@
 #include <utility>
 
 #include "engines/rocksdb/base/errors.h"
-#include "engines/rocksdb/policy/filter_size.h"
+#include "engines/rocksdb/policy/built_filter.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 #include "table/framing.h"
-#include "util/cpu.h"
 #include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"
 
@@ -73,99 +71,39 @@ void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
 Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
                           Status* status) {
   if (status != nullptr) *status = Status::OK();
-  Slice filter;
-  const bool built = !keys_lost_ && WithoutThrowing([&] { filter = Build(); });
-  if (!built) filter = AlwaysMatch();
+  BuiltFilter filter;
+  const auto charge = [this](uint64_t bytes) { Charge(bytes); };
+  const bool built = !keys_lost_ && WithoutThrowing([&] {
+    filter = BuildFilter(settings_, charge, &hashes_);
+  });
+  if (!built) filter = FilterThatMatchesAll();
   if (settings_.detect_corruption && !keys_lost_) {
     Status change = check_.ChangeOfHashes(hashes_);
-    if (!change.ok()) filter = AlwaysMatch();
+    if (!change.ok()) filter = FilterThatMatchesAll();
     if (status != nullptr) *status = std::move(change);
   }
   if (settings_.statistics != nullptr) {
-    settings_.statistics->CountBuilt(filter.ToStringView(), built_kind_,
+    settings_.statistics->CountBuilt(filter.bytes.ToStringView(), filter.kind,
                                      entries_.load(std::memory_order_relaxed));
   }
-  const bool keeps_hashes =
-      settings_.detect_corruption && built_kind_ == FilterKind::kFilter;
-  check_.Keep(built_kind_, keeps_hashes ? &hashes_ : nullptr);
-  *owner = std::move(built_);
+  const bool is_filter = filter.kind == FilterKind::kFilter;
+  if (is_filter) finished_bytes_ += filter.bytes.size();
+  check_.Keep(filter.kind,
+              settings_.detect_corruption && is_filter ? &hashes_ : nullptr);
+  *owner = std::move(filter.memory);
   hashes_.Clear();
   last_key_.reset();
   last_alt_.reset();
   keys_lost_ = false;
   entries_.store(0, std::memory_order_relaxed);
   Charge();
-  return filter;
+  return filter.bytes;
 }
 
 void BitsBuilder::Charge(uint64_t more) {
   if (!charge_.IsOn()) return;
   charged_hashes_ = hashes_.MemorySize();
   charge_.Set(charged_hashes_ + check_.MemorySize() + finished_bytes_ + more);
-}
-
-Slice BitsBuilder::Build() {
-  if (hashes_.size() == 0) return BuildEmpty();
-  const LayoutRow* row = settings_.layout;
-  while (row != nullptr) {
-    const FilterBits bits = BitsFor(settings_, *row, hashes_.size());
-    if (bits.millibits_per_key != 0) {
-      const LayoutRow* affordable = FindAffordableLayout(
-          row, hashes_.size(), bits.millibits_per_key, hashes_.MemorySize(),
-          settings_.detect_corruption, settings_.max_build_bytes);
-      if (affordable != row) {  // which may get other bits within the limit
-        row = affordable;
-        continue;
-      }
-    }
-    settings_.warnings->WarnOf(bits, hashes_.size(), *settings_.layout,
-                               settings_.max_filter_bytes, settings_.log);
-    if (bits.millibits_per_key == 0) break;
-    const Slice filter = BuildWith(*row, bits.millibits_per_key);
-    if (!filter.empty()) return filter;
-    row = row->fallback;
-  }
-  return AlwaysMatch();
-}
-
-Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key) {
-  FilterBuffer buffer =
-      AllocateFilter(settings_, row, hashes_.size(), millibits_per_key);
-  const Plan& plan = buffer.plan;
-  const uint64_t size = plan.payload_size + SealedFramingSize(settings_.seal);
-  const bool keep_hashes = settings_.detect_corruption;
-  Charge(size + PeakBuildBytes(plan, hashes_.MemorySize(), keep_hashes) -
-         hashes_.MemorySize());
-  auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
-  if (!plan.layout->build(&hashes_, keep_hashes, plan, ActiveCpu(), payload)) {
-    return {};
-  }
-  Seal(payload, plan.payload_size, plan.last_byte, settings_.seal);
-  built_kind_ = FilterKind::kFilter;
-  finished_bytes_ += size;
-  built_ = std::move(buffer.bytes);
-  return {built_.get(), static_cast<size_t>(size)};
-}
-
-Slice BitsBuilder::BuildEmpty() {
-  const size_t size = SealedFramingSize(settings_.seal);
-  built_.reset(new char[size]());
-  Seal(reinterpret_cast<unsigned char*>(built_.get()), 0, kEmptyLastByte,
-       settings_.seal);
-  built_kind_ = FilterKind::kEmpty;
-  return {built_.get(), size};
-}
-
-Slice BitsBuilder::AlwaysMatch() {
-  // Static, as it is needed when memory has run out.
-  static const auto filter = [] {
-    std::array<unsigned char, kAlwaysMatchSize> bytes{};
-    Seal(bytes.data(), 1, /*last_byte=*/0, SealOptions());
-    return bytes;
-  }();
-  built_.reset();
-  built_kind_ = FilterKind::kAlways;
-  return {reinterpret_cast<const char*>(filter.data()), filter.size()};
 }
 
 Status BitsBuilder::MaybePostVerify(const Slice& filter) {

@@ -2,14 +2,20 @@
 // limit max_filter_bytes make of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "table/framing.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
 
 struct BuilderSettings;  // sealed_bits.h
+
+// The size of a sealed filter with a payload of one byte and no probes, which
+// matches every key.
+inline constexpr size_t kAlwaysMatchSize = 1 + kSealedFramingSize;
 
 struct FilterBits {
   uint32_t millibits_per_key;  // 0: no filter

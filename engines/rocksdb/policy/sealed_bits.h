@@ -69,10 +69,6 @@ inline BuilderSettings SettingsFor(const PolicyOptions& options,
   return settings;
 }
 
-// The size of a sealed filter with a payload of one byte and no probes, which
-// matches every key.
-inline constexpr size_t kAlwaysMatchSize = 1 + kSealedFramingSize;
-
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
 // EstimateEntriesAdded by any thread. Nothing throws: without memory, or when a
 // key transform throws, the filter is one that matches every key. Hidden, as
@@ -123,11 +119,6 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   void AddHash(uint64_t hash);
   // Charges what is held now, and `more`.
   void Charge(uint64_t more = 0);
-  // These return a filter in built_, or no bytes if there can be none.
-  Slice Build();
-  Slice BuildWith(const LayoutRow& row, uint32_t millibits_per_key);
-  Slice BuildEmpty();
-  Slice AlwaysMatch();
 
   const BuilderSettings settings_;
   const bool maps_keys_ = !settings_.mapping.keys().AsTheyAre();
@@ -137,8 +128,6 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   bool keys_lost_ = false;  // for lack of memory, or by a key transform
   std::atomic<size_t> entries_{0};
   KeyMapping::Space key_space_;
-  std::unique_ptr<char[]> built_;  // the memory of the filter
-  FilterKind built_kind_ = FilterKind::kEmpty;
   CorruptionCheck check_{settings_.layout->hash_size};
   uint64_t finished_bytes_ = 0;  // of filters, which RocksDB keeps for a while
   MemoryCharge charge_;

@@ -55,7 +55,7 @@ std::string AddTable(const TableFile& file, const Manifest* manifest,
           table.first_key = live.first_key;
           table.last_key = live.last_key;
         }
-        table.comparator = TextOf(sst, "rocksdb.comparator");
+        table.bytewise = IsBytewise(TextOf(sst, "rocksdb.comparator"));
         const PolicyVerdict verdict = database->VerdictOf(table.family);
         table.use = FindFilterUse(source, sst, verdict.reader.get());
         table.bytes = source.Size();
@@ -172,25 +172,6 @@ void AddUnlisted(const std::vector<TableFile>& files, const Manifest& manifest,
   }
 }
 
-void SetShares(std::vector<DatabaseTable>* tables) {
-  std::map<std::string, std::vector<DatabaseTable*>> families;
-  for (DatabaseTable& table : *tables) {
-    if (table.level >= 0) families[table.family].push_back(&table);
-  }
-  for (const auto& [name, of_family] : families) {
-    std::vector<TableInTree> tree;
-    for (const DatabaseTable* table : of_family) {
-      tree.push_back({table->level, static_cast<double>(table->filter_keys),
-                      table->first_key, table->last_key});
-    }
-    const std::vector<double> shares =
-        SharesOfLookups(tree, IsBytewise(of_family[0]->comparator));
-    for (size_t i = 0; i < shares.size(); ++i) {
-      of_family[i]->share_of_lookups = shares[i];
-    }
-  }
-}
-
 // The first and last keys of tables of one level, which do not overlap, by the
 // first; empty keys of a comparator whose order is not known.
 using KeyRanges = std::map<std::string_view, std::string_view>;
@@ -203,7 +184,7 @@ std::pair<std::string_view, std::string_view> RangeOf(
 }
 
 bool Overlap(const KeyRanges& ranges, const DatabaseTable& table) {
-  if (!IsBytewise(table.comparator)) return !ranges.empty();
+  if (!table.bytewise) return !ranges.empty();
   const auto [first, last] = RangeOf(table);
   const auto after = ranges.upper_bound(last);
   return after != ranges.begin() && std::prev(after)->second >= first;

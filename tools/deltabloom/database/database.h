@@ -19,10 +19,8 @@ struct DatabaseTable {
   int level = -1;      // -1: not known
   std::string first_key;
   std::string last_key;
-  std::string comparator;
-  // The share of lookups that query this table: SharesOfLookups() sets it where
-  // the level is known.
-  double share_of_lookups = 0;
+  bool bytewise = false;        // see SharesOfLookups()
+  double share_of_lookups = 0;  // see SetShares()
   uint64_t bytes = 0;
   uint64_t entries = 0;
   uint64_t written = 0;      // in seconds since 1970; 0: not known

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -139,6 +140,11 @@ const FamilyOptions* OptionsFile::Find(const std::string& family) const {
     if (one.name == family) return &one;
   }
   return nullptr;
+}
+
+std::string LastKnownRocksDB() {
+  return std::to_string(kLastKnownRocksDB.first) + "." +
+         std::to_string(kLastKnownRocksDB.second);
 }
 
 bool OptionsFile::IsOfLaterRocksDB() const {

@@ -43,8 +43,11 @@ struct FamilyOptions {
 };
 
 // The last RocksDB whose rules for the keys and prefixes in filters are those
-// of filter_keys.h, 11.12: its major and minor version.
+// of filter_keys.h: its major and minor version.
 inline constexpr std::pair<unsigned, unsigned> kLastKnownRocksDB = {11, 12};
+
+// Returns kLastKnownRocksDB as text.
+std::string LastKnownRocksDB();
 
 struct OptionsFile {
   std::string name;                     // in its directory; empty: none

@@ -2,6 +2,8 @@
 // false-positive rates of filters.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,5 +73,27 @@ struct TableInTree {
 // Unless `bytewise`, the tables of a run are taken to cover all keys.
 std::vector<double> SharesOfLookups(const std::vector<TableInTree>& tables,
                                     bool bytewise);
+
+// Sets share_of_lookups of the tables whose level is known, by column family.
+// Table is DatabaseTable or RefilterTable.
+template <typename Table>
+void SetShares(std::vector<Table>* tables) {
+  std::map<std::string, std::vector<Table*>> families;
+  for (Table& table : *tables) {
+    if (table.level >= 0) families[table.family].push_back(&table);
+  }
+  for (const auto& [name, of_family] : families) {
+    std::vector<TableInTree> tree;
+    for (const Table* table : of_family) {
+      tree.push_back({table->level, static_cast<double>(table->filter_keys),
+                      table->first_key, table->last_key});
+    }
+    const std::vector<double> shares =
+        SharesOfLookups(tree, of_family[0]->bytewise);
+    for (size_t i = 0; i < shares.size(); ++i) {
+      of_family[i]->share_of_lookups = shares[i];
+    }
+  }
+}
 
 }  // namespace deltabloom::tools

@@ -72,8 +72,8 @@ void FindInFolder(const DatabaseReport& database, Findings* findings) {
         Severity::kNote, "later_rocksdb",
         database.path + ": was last opened by RocksDB " +
             database.options.rocksdb_version +
-            ", which is later than those that this Deltabloom knows, up to "
-            "11.12",
+            ", which is later than those that this Deltabloom knows, up to " +
+            LastKnownRocksDB(),
         "what is said here may be wrong: take a Deltabloom for it");
   }
   const bool is_known = std::any_of(

@@ -1,7 +1,6 @@
 #include "tools/deltabloom/refilter/live_tables.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "tools/deltabloom/database/manifest.h"
-#include "tools/deltabloom/database/reads.h"
 #include "tools/deltabloom/refilter/table.h"
 #include "tools/deltabloom/tables/read_table.h"
 #include "tools/deltabloom/tables/table_files.h"
@@ -47,25 +45,6 @@ std::vector<RefilterTable> FindTables(
     tables.push_back(std::move(table));
   }
   return tables;
-}
-
-void SetShares(std::vector<RefilterTable>* tables) {
-  std::map<std::string, std::vector<RefilterTable*>> families;
-  for (RefilterTable& table : *tables) {
-    families[table.family].push_back(&table);
-  }
-  for (const auto& [name, of_family] : families) {
-    std::vector<TableInTree> tree;
-    for (const RefilterTable* table : of_family) {
-      tree.push_back({table->level, static_cast<double>(table->tree_keys),
-                      table->first_key, table->last_key});
-    }
-    const std::vector<double> shares =
-        SharesOfLookups(tree, of_family[0]->bytewise);
-    for (size_t i = 0; i < shares.size(); ++i) {
-      of_family[i]->share_of_lookups = shares[i];
-    }
-  }
 }
 
 }  // namespace deltabloom::tools

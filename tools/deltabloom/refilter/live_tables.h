@@ -13,7 +13,4 @@ namespace deltabloom::tools {
 std::vector<RefilterTable> FindTables(
     const std::string& database, const std::vector<std::string>& directories);
 
-// Sets share_of_lookups of tables that are planned.
-void SetShares(std::vector<RefilterTable>* tables);
-
 }  // namespace deltabloom::tools

@@ -9,6 +9,7 @@
 
 #include "engines/rocksdb/base/key_transforms.h"
 #include "table/framing.h"
+#include "tools/deltabloom/database/options_file.h"
 #include "tools/deltabloom/database/reads.h"
 #include "tools/deltabloom/refilter/choice.h"
 #include "tools/deltabloom/refilter/table.h"
@@ -110,9 +111,10 @@ std::string WhyItStays(const RefilterOptions& options, const SstFile& file,
   if (!S_ISREG(status.st_mode)) return "it is a symbolic link";
   const std::string unknown = UnknownProperty(file);
   if (!unknown.empty() && !options.untested) {
-    return "it has the property " + unknown +
-           ", which no RocksDB up to 11.12 writes, so that its filter "
-           "may hold other keys or prefixes (--untested)";
+    return "it has the property " + unknown + ", which no RocksDB up to " +
+           LastKnownRocksDB() +
+           " writes, so that its filter may hold other keys or prefixes "
+           "(--untested)";
   }
   return options.problem;
 }
@@ -126,14 +128,14 @@ void PlanTable(const RefilterOptions& options, const SstSource& source,
   }
   const SstFile file = ReadSst(source);
   table->bytewise = IsBytewise(TextOf(file, "rocksdb.comparator"));
-  table->tree_keys = FilterKeysOf(file);
+  table->filter_keys = FilterKeysOf(file);
   if (file.filters.empty()) {
     table->reason = "it has no filter, and no room for one";
     table->rate_before = 1;
     return;
   }
   table->filter_bytes = file.filters[0].bytes;
-  table->keys = table->tree_keys;
+  table->keys = table->filter_keys;
   PlanFilter(options, source, file, table);
   table->reason = WhyItStays(options, file, *table);
 }

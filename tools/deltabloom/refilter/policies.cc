@@ -19,10 +19,11 @@ namespace fs = std::filesystem;
 void CheckVersion(const std::string& database, const OptionsFile& file) {
   if (!file.IsOfLaterRocksDB()) return;
   Check(database + ": was last opened by RocksDB " + file.rocksdb_version +
-        ", and which keys and prefixes a filter must hold is known up to "
-        "11.12 only: take a Deltabloom that knows this version. With "
-        "--untested the filters are replaced nevertheless, and lookups lose "
-        "the keys and prefixes that this RocksDB alone puts into filters");
+        ", and which keys and prefixes a filter must hold is known up to " +
+        LastKnownRocksDB() +
+        " only: take a Deltabloom that knows this version. With --untested "
+        "the filters are replaced nevertheless, and lookups lose the keys and "
+        "prefixes that this RocksDB alone puts into filters");
 }
 
 // Throws what is wrong with the OPTIONS file if there is no --filter.

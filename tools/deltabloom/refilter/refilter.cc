@@ -29,6 +29,8 @@
 #include "engines/rocksdb/base/options_file.h"
 #include "tools/deltabloom/commands.h"
 #include "tools/deltabloom/database/manifest.h"
+#include "tools/deltabloom/database/options_file.h"
+#include "tools/deltabloom/database/reads.h"
 #include "tools/deltabloom/refilter/copy.h"
 #include "tools/deltabloom/refilter/filter_maker.h"
 #include "tools/deltabloom/refilter/interrupt.h"
@@ -296,9 +298,10 @@ RunFn AddRefilterOptions(CLI::App* app) {
       });
   AddPathOption(app, &options->paths);
   app->add_flag("--untested", options->untested,
-                "Also where a RocksDB later than 11.12 may have written the "
-                "tables: lookups lose what only that RocksDB puts into "
-                "filters. Run deltabloom verify of that version afterwards");
+                "Also where a RocksDB later than " + LastKnownRocksDB() +
+                    " may have written the tables: lookups lose what only "
+                    "that RocksDB puts into filters. Run deltabloom verify of "
+                    "that version afterwards");
   app->add_flag("--dry-run", options->dry_run,
                 "Only report what would be done; the database may be open");
   app->add_option("--jobs", options->jobs,
@@ -355,9 +358,10 @@ Hard links, such as those of checkpoints, keep the old file. To undo it, move
 the files that --keep-old kept back over tables of the same name, while the
 database is closed.
 
-Databases that were last opened by a RocksDB later than 11.12 are refused: it may
-have changed which keys and prefixes a filter must hold. An interrupt (SIGINT or
-SIGTERM) ends the run after it removed the copies it was writing.
+Databases that were last opened by a RocksDB later than those known here (see
+--untested) are refused: it may have changed which keys and prefixes a filter
+must hold. An interrupt (SIGINT or SIGTERM) ends the run after it removed the
+copies it was writing.
 
 These tables are left as they are, with the reason: without a filter; with
 filters per data block or under another name (compatibility=own); with prefixes

@@ -40,8 +40,8 @@ struct RefilterTable {
   Outcome outcome = Outcome::kLeft;
   std::string reason;
   bool bytewise = true;         // see SharesOfLookups()
-  uint64_t tree_keys = 0;       // as `keys`; without a filter its entries
-  double share_of_lookups = 0;  // once all tables are planned
+  uint64_t filter_keys = 0;     // as `keys`; without a filter its entries
+  double share_of_lookups = 0;  // once all tables are planned; see SetShares()
   uint64_t keys = 0;            // and prefixes, in the filter
   uint64_t filter_bytes = 0;
   std::string before;  // "RocksDB Bloom"; empty: no filter

@@ -66,9 +66,9 @@ FilterContent FindContent(const SstFile& file, std::string* no_prefixes) {
 namespace {
 
 // The properties of block-based tables whose names begin with "rocksdb.", in
-// 7.0.3 to 11.12 (table/table_properties.cc, block_based_table_factory.cc,
-// sst_file_writer_collectors.h, utilities/table_properties_collectors there),
-// without that.
+// 7.0.3 to kLastKnownRocksDB (options_file.h; table/table_properties.cc,
+// block_based_table_factory.cc, sst_file_writer_collectors.h,
+// utilities/table_properties_collectors there), without that.
 constexpr std::string_view kKnownProperties[] = {
     "block.based.table.decoupled.partitioned.filters",
     "block.based.table.index.type",

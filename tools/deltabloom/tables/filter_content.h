@@ -36,8 +36,9 @@ FilterContent FindContent(const internal::SstFile& file,
                           std::string* no_prefixes);
 
 // Returns the name of a property of RocksDB that the releases with which these
-// rules were compared, up to 11.12, do not write; empty: there is none. A later
-// release may put other keys or prefixes into the filters of such a table.
+// rules were compared, up to kLastKnownRocksDB, do not write; empty: there is
+// none. A later release may put other keys or prefixes into the filters of such
+// a table.
 std::string UnknownProperty(const internal::SstFile& file);
 
 }  // namespace deltabloom::tools

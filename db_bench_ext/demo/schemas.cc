@@ -1,4 +1,4 @@
-#include "db_bench_ext/db/schemas.h"
+#include "db_bench_ext/demo/schemas.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 #include "db_bench_ext/common/mixing.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 namespace {
 
 using bench::Mix;
@@ -463,4 +463,4 @@ std::vector<std::string_view> SchemaKeys::KeysIn(const Scan& scan) const {
   return keys;
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

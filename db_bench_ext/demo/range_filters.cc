@@ -1,4 +1,4 @@
-#include "db_bench_ext/db/range_filters.h"
+#include "db_bench_ext/demo/range_filters.h"
 
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/version.h>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "db_bench_ext/db/schemas.h"
+#include "db_bench_ext/demo/schemas.h"
 #include "deltabloom/rocksdb_ranges.h"
 
 #if ROCKSDB_MAJOR >= 9
@@ -20,7 +20,7 @@
 #include <type_traits>
 #endif
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 namespace {
 
 constexpr char kNone[] = "none";
@@ -272,4 +272,4 @@ std::unique_ptr<RangeFilter> NewRangeFilter(const std::string& name,
                                 name == kOurs ? schema.prefixes : "auto");
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

@@ -1,15 +1,15 @@
-#include "db_bench_ext/db/phases.h"
+#include "db_bench_ext/demo/phases.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/growth.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/growth.h"
+#include "db_bench_ext/demo/tree.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 std::vector<PhaseResult> RunPhases(const KeySet& keys, uint64_t lookups,
                                    Database* database,
@@ -51,4 +51,4 @@ std::vector<PhaseResult> RunPhases(const KeySet& keys, uint64_t lookups,
   return results;
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

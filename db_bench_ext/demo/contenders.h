@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 inline constexpr char kNoFilter[] = "none";
 inline constexpr char kRocksDBBloom[] = "rocksdb-bloom";
@@ -33,4 +33,4 @@ struct Policy {
 // than bits_per_key. Throws std::runtime_error.
 Policy MakePolicy(const std::string& name, double bits_per_key);
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

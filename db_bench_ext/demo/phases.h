@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/tree.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 struct PhaseResult {
   const char* name;  // "load", "hits", "misses", "compacted"
@@ -27,4 +27,4 @@ std::vector<PhaseResult> RunPhases(const KeySet& keys, uint64_t lookups,
                                    Database* database,
                                    bench::ProgressBar* progress);
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

@@ -1,4 +1,4 @@
-#include "db_bench_ext/db/growth.h"
+#include "db_bench_ext/demo/growth.h"
 
 #include <rocksdb/universal_compaction.h>
 
@@ -10,13 +10,13 @@
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/tree.h"
 #include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/sizing.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 namespace {
 
 // Level 1, or the base level, has one or two tables.
@@ -206,4 +206,4 @@ StepResult WithStep(const Tree& tree, double setting, double step,
   return result;
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

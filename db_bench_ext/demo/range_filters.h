@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/db/schemas.h"
+#include "db_bench_ext/demo/schemas.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 // All names; the first has no range filter. rocksdb-segments is there if the
 // RocksDB compiled against has it.
@@ -50,4 +50,4 @@ std::unique_ptr<RangeFilter> NewRangeFilter(const std::string& name,
                                             const Schema& schema,
                                             double bits_per_key);
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 // A scan of the keys k with lower <= k < upper.
 struct Scan {
@@ -88,4 +88,4 @@ class SchemaKeys {
   std::vector<std::string_view> sorted_;
 };
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

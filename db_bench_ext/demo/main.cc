@@ -14,18 +14,18 @@
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/common/results.h"
-#include "db_bench_ext/db/contenders.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/growth.h"
-#include "db_bench_ext/db/loading.h"
-#include "db_bench_ext/db/options.h"
-#include "db_bench_ext/db/phases.h"
-#include "db_bench_ext/db/range_filters.h"
-#include "db_bench_ext/db/scans.h"
-#include "db_bench_ext/db/schemas.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/contenders.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/growth.h"
+#include "db_bench_ext/demo/loading.h"
+#include "db_bench_ext/demo/options.h"
+#include "db_bench_ext/demo/phases.h"
+#include "db_bench_ext/demo/range_filters.h"
+#include "db_bench_ext/demo/scans.h"
+#include "db_bench_ext/demo/schemas.h"
+#include "db_bench_ext/demo/tree.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 namespace {
 
 using bench::Json;
@@ -275,12 +275,12 @@ int Main(Options* options) {
 }
 
 }  // namespace
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo
 
 int main(int argc, char** argv) {
   return deltabloom::bench::RunProgram("demo", [argc, argv] {
-    deltabloom::db_reads::Options options;
-    if (!deltabloom::db_reads::ParseOptions(argc, argv, &options)) return 0;
-    return deltabloom::db_reads::Main(&options);
+    deltabloom::demo::Options options;
+    if (!deltabloom::demo::ParseOptions(argc, argv, &options)) return 0;
+    return deltabloom::demo::Main(&options);
   });
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 // 16 bytes each, computed from their numbers and a seed, so that no key is
 // stored.
@@ -105,4 +105,4 @@ struct Prediction {
 // `absent` is a sample of the absent keys.
 Prediction Predict(const Tree& tree, const std::vector<std::string>& absent);
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/tree.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 // Keys of one flush of a tree that grows: 360 kB.
 inline constexpr uint64_t kKeysPerFlush = 8000;
@@ -77,4 +77,4 @@ struct StepResult {
 StepResult WithStep(const Tree& tree, double setting, double step,
                     const std::vector<std::string>& absent);
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

@@ -1,4 +1,4 @@
-#include "db_bench_ext/db/database.h"
+#include "db_bench_ext/demo/database.h"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/memtablerep.h>
@@ -25,10 +25,10 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/contenders.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/contenders.h"
+#include "db_bench_ext/demo/tree.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -329,4 +329,4 @@ void Database::CheckTree(const TreePlan& plan) const {
   }
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

@@ -1,4 +1,4 @@
-#include "db_bench_ext/db/options.h"
+#include "db_bench_ext/demo/options.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/contenders.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/growth.h"
-#include "db_bench_ext/db/range_filters.h"
-#include "db_bench_ext/db/scans.h"
-#include "db_bench_ext/db/schemas.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/contenders.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/growth.h"
+#include "db_bench_ext/demo/range_filters.h"
+#include "db_bench_ext/demo/scans.h"
+#include "db_bench_ext/demo/schemas.h"
+#include "db_bench_ext/demo/tree.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 namespace {
 
 using bench::UsageError;
@@ -255,7 +255,7 @@ void Declare(CLI::App* app, Given* given, Options* options) {
   DeclareLookups(app, options);
   DeclareTrees(app, given, options);
   options->files.DeclareJson(app);
-  options->files.DeclarePlot(app, "db/plot.py", "Draw the results as PNG");
+  options->files.DeclarePlot(app, "demo/plot.py", "Draw the results as PNG");
 }
 
 // Returns the names that the option gave, or `preset` without any. Throws
@@ -407,10 +407,8 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   CLI::App app(
       "Loads the same keys into a RocksDB database per filter and shows what "
       "each filter saves:\ndata-block reads per lookup and false positives. "
-      "Each "
-      "filter of the demo is shown as soon\nas it is measured; times compare "
-      "in "
-      "the preset database only.");
+      "Each filter of the demo is shown as soon\nas it is measured; times "
+      "compare in the preset database only.");
   app.name("script/demo");
   app.footer(
       "Counts may end in k or M: 100k, 10M. Lists are separated by commas.\n"
@@ -435,4 +433,4 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   return true;
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

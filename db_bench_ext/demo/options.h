@@ -1,5 +1,5 @@
-// The command line of db_reads, its presets, and its results: one JSON object
-// per database, from which all text is printed.
+// The command line of script/demo, its presets, and its results: one JSON
+// object per database, from which all text is printed.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "db_bench_ext/common/results.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/growth.h"
-#include "db_bench_ext/db/loading.h"
-#include "db_bench_ext/db/phases.h"
-#include "db_bench_ext/db/scans.h"
-#include "db_bench_ext/db/schemas.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/growth.h"
+#include "db_bench_ext/demo/loading.h"
+#include "db_bench_ext/demo/phases.h"
+#include "db_bench_ext/demo/scans.h"
+#include "db_bench_ext/demo/schemas.h"
+#include "db_bench_ext/demo/tree.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 // The fixed values of a preset, and its defaults of options.
 struct Preset {
@@ -120,4 +120,4 @@ std::string FormatPhases(const bench::Json& results);
 // The results of one schema.
 std::string FormatScans(const bench::Json& results);
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/range_filters.h"
-#include "db_bench_ext/db/schemas.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/range_filters.h"
+#include "db_bench_ext/demo/schemas.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 struct ScanKind {
   const char* name;  // as fields of the JSON begin
@@ -97,4 +97,4 @@ void MeasureScans(const ScannedDatabases& databases, const SchemaKeys& keys,
 // Each database writes the same table several times, in turns.
 void MeasureBuilding(const ScannedDatabases& databases);
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

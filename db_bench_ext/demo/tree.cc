@@ -1,4 +1,4 @@
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/tree.h"
 
 #include <rocksdb/metadata.h>
 #include <rocksdb/table_properties.h>
@@ -24,7 +24,7 @@
 #include "util/parsed_filter.h"
 #include "util/rates/rates.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 using bench::Mix;
 
@@ -212,4 +212,4 @@ Prediction Predict(const Tree& tree, const std::vector<std::string>& absent) {
   return prediction;
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

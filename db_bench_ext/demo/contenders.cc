@@ -1,4 +1,4 @@
-#include "db_bench_ext/db/contenders.h"
+#include "db_bench_ext/demo/contenders.h"
 
 #include <memory>
 #include <string>
@@ -7,7 +7,7 @@
 #include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 namespace {
 
 constexpr char kRibbon[] = "rocksdb-ribbon";
@@ -52,4 +52,4 @@ Policy MakePolicy(const std::string& name, double bits_per_key) {
   return policy;
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

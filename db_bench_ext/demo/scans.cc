@@ -1,4 +1,4 @@
-#include "db_bench_ext/db/scans.h"
+#include "db_bench_ext/demo/scans.h"
 
 #include <rocksdb/table_properties.h>
 
@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/contenders.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/range_filters.h"
-#include "db_bench_ext/db/schemas.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/contenders.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/range_filters.h"
+#include "db_bench_ext/demo/schemas.h"
+#include "db_bench_ext/demo/tree.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -193,4 +193,4 @@ void MeasureBuilding(const ScannedDatabases& databases) {
   }
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/contenders.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/contenders.h"
+#include "db_bench_ext/demo/tree.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 // Options that are the same for all databases of a run.
 struct DatabaseOptions {
@@ -192,4 +192,4 @@ std::vector<std::vector<Counts>> Measure(const Databases& databases,
                                          const MeasurePlan& plan,
                                          bench::ProgressBar* progress);
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

@@ -1,4 +1,4 @@
-#include "db_bench_ext/db/loading.h"
+#include "db_bench_ext/demo/loading.h"
 
 #include <rocksdb/perf_context.h>
 #include <rocksdb/perf_level.h>
@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/contenders.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/contenders.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/tree.h"
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_statistics.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 namespace {
 
 // Room in every cache besides filters and indexes: a lookup holds its index
@@ -149,4 +149,4 @@ std::vector<LoadingResult> MeasureLoading(
   return results;
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""One smoke test for each preset of db_reads. Each checks the figures of its preset
+"""One smoke test for each preset of script/demo. Each checks the figures of its preset
 that are published: counts against the formulas of the filters, sizes against the
-settings, and that no key was lost.    usage: db_reads_test.py PROGRAM [unittest options]"""
+settings, and that no key was lost.    usage: demo_test.py PROGRAM [unittest options]"""
 
 import json
 import math

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/database.h"
+#include "db_bench_ext/demo/database.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 // A block cache, by the bytes of the filters and of the indexes.
 struct LoadingCache {
@@ -67,4 +67,4 @@ std::vector<LoadingResult> MeasureLoading(
     const std::function<std::string(const std::string& name)>& folder_of,
     bench::ProgressBar* progress);
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

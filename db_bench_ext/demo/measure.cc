@@ -10,10 +10,10 @@
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/tree.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -183,4 +183,4 @@ std::vector<std::vector<Counts>> Measure(const Databases& databases,
   return counts;
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo

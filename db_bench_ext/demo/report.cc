@@ -11,18 +11,18 @@
 #include <vector>
 
 #include "db_bench_ext/common/results.h"
-#include "db_bench_ext/db/contenders.h"
-#include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/growth.h"
-#include "db_bench_ext/db/loading.h"
-#include "db_bench_ext/db/options.h"
-#include "db_bench_ext/db/phases.h"
-#include "db_bench_ext/db/scans.h"
-#include "db_bench_ext/db/schemas.h"
-#include "db_bench_ext/db/tree.h"
+#include "db_bench_ext/demo/contenders.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/growth.h"
+#include "db_bench_ext/demo/loading.h"
+#include "db_bench_ext/demo/options.h"
+#include "db_bench_ext/demo/phases.h"
+#include "db_bench_ext/demo/scans.h"
+#include "db_bench_ext/demo/schemas.h"
+#include "db_bench_ext/demo/tree.h"
 #include "deltabloom/rocksdb.h"
 
-namespace deltabloom::db_reads {
+namespace deltabloom::demo {
 
 using bench::Column;
 using bench::Fixed;
@@ -461,4 +461,4 @@ std::string FormatScans(const Json& results) {
   return text;
 }
 
-}  // namespace deltabloom::db_reads
+}  // namespace deltabloom::demo
