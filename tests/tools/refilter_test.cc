@@ -2,6 +2,7 @@
 // key is lost whatever happens, and what it leaves as it is.
 #include <gtest/gtest.h>
 #include <rocksdb/comparator.h>
+#include <rocksdb/convenience.h>
 #include <rocksdb/file_checksum.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/merge_operator.h>
@@ -304,8 +305,15 @@ Change Checksum(rocksdb::ChecksumType type) {
   return [type](auto*, auto* table) { table->checksum = type; };
 }
 
+// Without effect if RocksDB was built without this compression.
 Change Compressed(rocksdb::CompressionType type) {
-  return [type](auto* options, auto*) { options->compression = type; };
+  return [type](auto* options, auto*) {
+    const auto supported = rocksdb::GetSupportedCompressions();
+    if (std::find(supported.begin(), supported.end(), type) !=
+        supported.end()) {
+      options->compression = type;
+    }
+  };
 }
 
 // --- Filters and tables that are replaced ------------------------------------
