@@ -13,6 +13,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   set(package ${CPACK_DEBIAN_${variable}_PACKAGE_NAME})
   set(root ${CPACK_TEMPORARY_DIRECTORY}/${component}/usr)
   set(documents ${root}/share/doc/${package})
+  set(overrides)
   file(GLOB pages ${root}/share/man/man*/*.[1-9])
   foreach(page ${pages})
     compress(${page})
@@ -38,12 +39,18 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     file(COPY ${CPACK_DELTABLOOM_SOURCE}/docs DESTINATION ${documents}
       FILES_MATCHING PATTERN "*.md" PATTERN images EXCLUDE PATTERN performance EXCLUDE)
   endif()
+  if(component STREQUAL "deltabloom_plugin")
+    # They are preloaded or opened by path, and no program is linked with them.
+    set(overrides ${root}/share/lintian)
+    file(WRITE ${overrides}/overrides/${package}
+      "${package}: sharedobject-in-library-directory-missing-soname *\n")
+  endif()
   if(component STREQUAL "deltabloom_shared_tools")
     file(COPY ${CPACK_DELTABLOOM_SOURCE}/shared_filters/README.md
       ${CPACK_DELTABLOOM_SOURCE}/shared_filters/docs DESTINATION ${documents})
   endif()
   # Files have the permissions that dpkg expects, whatever the umask.
-  file(CHMOD_RECURSE ${documents}
+  file(CHMOD_RECURSE ${documents} ${overrides}
     FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ
     DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
       GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)

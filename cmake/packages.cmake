@@ -91,26 +91,24 @@ if(TARGET deltabloom_rocksdb_module)
     SUGGESTS "deltabloom-rocksdb${minor}-module, deltabloom-tools, rocksdb-tools"
     DESCRIPTION
       "Finds the RocksDB of a program, and loads the filter policy for its version"
-      "from a package deltabloom-rocksdbX.Y-module: by LD_PRELOAD of"
-      "/usr/${CMAKE_INSTALL_LIBDIR}/libdeltabloom_rocksdb_plugin.so, or from other languages.")
+      "from a package deltabloom-rocksdbX.Y-module: from other languages, or by"
+      "LD_PRELOAD of libdeltabloom_rocksdb_plugin.so, which is in"
+      "/usr/${CMAKE_INSTALL_LIBDIR}.")
   deltabloom_package(module deltabloom-rocksdb${minor}-module database
     "filters for sorted string tables: module for RocksDB ${minor}"
-    DEPENDS "deltabloom-rocksdb-plugin ${exactly}, libstdc++6 (>= 11)"
+    DEPENDS "deltabloom-rocksdb-plugin ${exactly}"
     SUGGESTS "librocksdb${minor}"
     DESCRIPTION
       "Makes the filter policy known to programs as they are, that use RocksDB"
       "${minor}, shared or in a program or library that exports its functions.")
-  # dpkg-shlibdeps would look for the host, which every program brings itself.
-  set(CPACK_DEBIAN_DELTABLOOM_MODULE_PACKAGE_SHLIBDEPS OFF)
   if(TARGET deltabloom_leveldb_module)
     deltabloom_package(leveldb_module deltabloom-leveldb-module database
       "filters for sorted string tables: module for LevelDB"
-      DEPENDS "deltabloom-rocksdb-plugin ${exactly}, libstdc++6 (>= 11)"
+      DEPENDS "deltabloom-rocksdb-plugin ${exactly}"
       SUGGESTS "libleveldb1d"
       DESCRIPTION
         "The policy that deltabloom run --replace-bloom gives to programs as they"
         "are, that use a shared LevelDB.")
-    set(CPACK_DEBIAN_DELTABLOOM_LEVELDB_MODULE_PACKAGE_SHLIBDEPS OFF)
   endif()
 endif()
 if(TARGET deltabloom_rocksdb)

@@ -49,8 +49,9 @@ run_crate() {
   echo "== $name as a package"
   tar -xzf build/crates/"$name"-[0-9]*.crate -C build/crates
   cd build/crates/"$name"-[0-9]*/
-  CARGO_TARGET_DIR=$target cargo run --quiet --example database "$(mktemp -d)" | tee /dev/stderr |
-    grep -q '^100000 of 100000 keys found$'
+  answer=$(CARGO_TARGET_DIR=$target cargo run --quiet --example database "$(mktemp -d)")
+  echo "$answer"
+  grep -qx '100000 of 100000 keys found' <<<"$answer"
   library=$(find "$target" -path "*/$2-*/librocksdb.a" -printf '%T@ %p\n' | sort -n | sed -n '$s/^[^ ]* //p')
   headers=$(mktemp -d)
   cp -r "$(cargo metadata --format-version 1 | grep -o "[^\"]*/$2-[0-9][^\"/]*/Cargo.toml" |

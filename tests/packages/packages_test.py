@@ -52,7 +52,12 @@ class Packages(unittest.TestCase):
         }
         packed = []
         for name, files in self.files.items():
-            documents = {file for file in files if file.startswith(f"share/doc/{name}/")}
+            # What is in packages only.
+            documents = {
+                file
+                for file in files
+                if file.startswith((f"share/doc/{name}/", "share/lintian/overrides/"))
+            }
             for document in ("copyright", "changelog.gz", "changelog.Debian.gz"):
                 self.assertIn(f"share/doc/{name}/{document}", documents)
             # Manual pages are compressed in packages only.
@@ -88,6 +93,7 @@ class Packages(unittest.TestCase):
         module = self.package(rf"deltabloom-rocksdb{version}-module")
         self.assertNotIn("librocksdb", self.depends[plugin] + self.depends[module])
         self.assertIn(plugin, self.depends[module])
+        self.assertIn("libc6", self.depends[module])
         self.assertIn("lib/libdeltabloom_rocksdb_plugin.so", self.files[plugin])
         self.assertIn("lib/libdeltabloom_replace_bloom.so", self.files[plugin])
         leveldb = self.package("deltabloom-leveldb-module")

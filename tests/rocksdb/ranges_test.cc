@@ -23,6 +23,7 @@
 #include "deltabloom/prefix_function.h"
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_ranges.h"
+#include "engines/rocksdb/base/rocksdb_version.h"
 #include "engines/rocksdb/ranges/property.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "tests/rocksdb/equal_keys.h"
@@ -941,9 +942,12 @@ TEST(RangesStatisticsTest, MovesFromTheEndLookFromTheFrontOnce) {
   EXPECT_EQ(seeks_of_a_move(), 1u);
   EXPECT_OK(scan->Refresh());
   EXPECT_EQ(seeks_of_a_move(), 1u);
-  // Its keys share no declared prefix, so a look would reject no table.
+  // Its keys share no declared prefix, so a look would reject no table. This is
+  // known before the first move up to RocksDB 11.8.
   scan = db.Scan(Key(0), Key(100));
-  EXPECT_EQ(seeks_of_a_move(), 1u);
+  const bool known =
+      DELTABLOOM_ROCKSDB_HEADERS < DELTABLOOM_ROCKSDB_VERSION(11, 9, 0);
+  EXPECT_EQ(seeks_of_a_move(), known ? 1u : 2u);
 }
 
 // An operator looks at them while long scans are under way.

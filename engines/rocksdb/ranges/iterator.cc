@@ -199,7 +199,8 @@ class ScanIterator final : public rocksdb::Iterator {
 
   // Returns whether none of the tables that were asked for so far, those of
   // level 0 above all, could have been rejected. Then a look from the front
-  // would be a second seek for nothing.
+  // would be a second seek for nothing. RocksDB 11.9 and later ask for none
+  // before the first move.
   bool NoFilterHelps() const { return passed_ > 0 && !asked_some_; }
 
   void NoteSeek(bool from_front) {

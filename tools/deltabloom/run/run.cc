@@ -55,8 +55,10 @@ std::string Preloadable(const fs::path& path) {
 }
 
 RunFn AddRunOptions(CLI::App* app) {
-  auto* const replace = app->add_flag(
-      "--replace-bloom", "In place of RocksDB's and LevelDB's Bloom filters");
+  // A literal would be ambiguous in C++20, in which arrays can be constructed
+  // from a number and CLI11 takes them for variables.
+  const std::string about = "In place of RocksDB's and LevelDB's Bloom filters";
+  auto* const replace = app->add_flag("--replace-bloom", about);
   app->prefix_command()->callback([app] {
     const std::vector<std::string> words = app->remaining();
     if (!words.empty() && words[0].substr(0, 1) == "-") {
