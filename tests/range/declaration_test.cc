@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -24,14 +25,21 @@ namespace {
 using internal::range::Place;
 using Ends = std::vector<size_t>;
 
-// The prefixes of a key, by their size in bits.
+// The prefixes of a key, by their size in bits. Builders, which go on from the
+// key before, and readers find the same.
 Ends EndsIn(std::string_view declaration, std::string_view key) {
   const internal::range::Places places =
       Declared(std::string(declaration)).places;
   internal::range::Places::Found found;
-  Ends ends;
-  places.ForEach(key, 0, &found,
-                 [&](size_t, size_t bits) { ends.push_back(bits); });
+  const size_t wanted = 0;
+  Ends ends, of_reader;
+  places.ForEach(
+      key, &wanted, [&](size_t, size_t bits) { ends.push_back(bits); }, 0,
+      &found);
+  places.ForEach(key, &wanted,
+                 [&](size_t, size_t bits) { of_reader.push_back(bits); });
+  EXPECT_EQ(of_reader, ends);
+  std::sort(ends.begin(), ends.end());
   return ends;
 }
 

@@ -70,8 +70,7 @@ class Table {
   Table(const std::string& declaration, Order order, Random* random)
       : order_(order),
         kind_(KeyKinds()[random->Below(KeyKinds().size())]),
-        model_(declaration, EndsOf),
-        asked_(FindTestFunction) {
+        model_(declaration, EndsOf) {
     for (uint64_t i = 1 + random->Below(30); i > 0; --i) {
       keys_.insert(kind_.key(random));
     }
@@ -110,9 +109,7 @@ class Table {
       wanted = model_.AskedBy(lower, upper, reverse);
       holds = Holds(lower, upper);
     }
-    // The question depends on the range.
-    asked_ = AskedFilters(FindTestFunction);
-    const Answer answer = asked_.Ask(*filter_, range);
+    const Answer answer = AskedFilters(FindTestFunction).Ask(*filter_, range);
     if (holds) {
       ASSERT_NE(answer, Answer::kNo)
           << "a key of " << kind_.name << " is lost: " << filter_->Describe()
@@ -147,7 +144,6 @@ class Table {
   const Order order_;
   const KeyKind& kind_;
   const reference::RangePlaces model_;
-  AskedFilters asked_;
   std::set<std::string> keys_, prefixes_;
   std::vector<std::string> in_order_;
   std::string bytes_;

@@ -702,6 +702,29 @@ TEST(RangesPropertyTest, TablesWithoutTimestampSize) {
   }
 }
 
+// AddTo is called before the family gets a comparator with timestamps: filters
+// hold keys with their timestamps, and scans of other iterators, which take the
+// comparator of AddTo, would lose the keys to which their bounds are close.
+TEST(RangesPropertyTest, TablesOfAComparatorThatWasSetAfterAddTo) {
+  const RangesPtr ranges = NewRanges(OfKeys());
+  Options options = OptionsWith(ranges.get());
+  options.comparator = TimestampComparator();
+  TestDb db;
+  db.Open(options);
+  ASSERT_OK(db->Put({}, Key(7), Timestamp(1), "value"));
+  db.Flush();
+  ASSERT_EQ(PropertiesIn(db.Tables()).size(), 1u);
+  const std::string time = Timestamp(1);
+  const Slice time_slice = time;
+  ReadOptions read;
+  read.timestamp = &time_slice;
+  const auto scan = ranges->NewIterator(
+      [&db](const ReadOptions& with) { return db->NewIterator(with); }, read,
+      Key(7), Key(7) + '\0');
+  EXPECT_EQ(AllKeys(scan.get()), Strings{Key(7)});
+  EXPECT_EQ(ranges->Statistics().tables_without_filter, 1u);
+}
+
 // A transform that does not keep the comparator's order, against its contract:
 // the builder notices, and a table without a filter loses no key.
 TEST(RangesPropertyTest, KeysOutOfOrderHaveNoFilter) {

@@ -16,12 +16,15 @@ namespace deltabloom::internal::range {
 
 void AskedFilters::Prepare(const FilterHeader& header, const KeyRange& range) {
   valid_ = false;
-  held_ = header.held;
   limits_ = header.limits;
   try {
-    if (usual_ != nullptr && held_ == usual_text_ && limits_ == Limits()) {
+    if (usual_ != nullptr && header.held == usual_text_ &&
+        limits_ == Limits()) {
+      held_ = usual_text_;
       question_ = QuestionOf(range, *usual_);
     } else {
+      other_text_ = header.held;
+      held_ = other_text_;
       std::vector<Place> places;
       std::string_view unknown;
       if (!ParseDeclaration(held_, find_, &places, &unknown)) return;

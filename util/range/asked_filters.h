@@ -30,6 +30,8 @@ class AskedFilters {
   explicit AskedFilters(FindFunction find, const Places* usual = nullptr,
                         std::string_view usual_text = {})
       : find_(find), usual_(usual), usual_text_(usual_text) {}
+  AskedFilters(const AskedFilters&) = delete;
+  AskedFilters& operator=(const AskedFilters&) = delete;
 
   // REQUIRES: the range is the same each time.
   // Returns kUnknown for a filter in another order, and for one whose
@@ -45,8 +47,9 @@ class AskedFilters {
   const Places* usual_;
   std::string_view usual_text_;
   bool valid_ = false;  // question_ is for this declaration and these limits
-  std::string held_;
+  std::string_view held_;
   Limits limits_;
+  std::string other_text_;  // that of held_, if it is not the usual one
   Question question_;
 };
 

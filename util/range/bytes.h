@@ -34,6 +34,13 @@ inline size_t CommonPrefix(std::string_view a, std::string_view b) {
   return i;
 }
 
+// Returns whether a is smaller than b in the order of bytes. `shared` is
+// CommonPrefix(a, b).
+inline bool IsSmaller(std::string_view a, std::string_view b, size_t shared) {
+  return shared < b.size() &&
+         (shared == a.size() || ByteAt(a, shared) < ByteAt(b, shared));
+}
+
 // Appends the lowest bytes of the number, the lowest first.
 inline void AppendNumber(uint64_t number, size_t bytes, std::string* dst) {
   for (; bytes > 0; --bytes, number >>= 8) {
@@ -47,26 +54,37 @@ class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
 
-  std::string_view Take(size_t size) {
-    ok_ = ok_ && size <= rest_.size();
-    const std::string_view taken = rest_.substr(0, ok_ ? size : 0);
-    rest_.remove_prefix(ok_ ? size : rest_.size());
-    return taken;
-  }
-  uint64_t Number(size_t size) {
+  // Returns a number of `size` bytes.
+  template <size_t size>
+  uint64_t Number() {
     char bytes[8] = {};
-    Take(size).copy(bytes, size);
+    if (Has(size)) {
+      std::copy_n(rest_.data(), size, bytes);
+      rest_.remove_prefix(size);
+    }
     return LoadFixed64(bytes);
   }
-  // Returns a text that follows its size, a number of `bytes_of_size` bytes.
-  std::string_view Text(size_t bytes_of_size) {
-    return Take(static_cast<size_t>(Number(bytes_of_size)));
+  // Returns a text that follows its size, a number of `size` bytes.
+  template <size_t size>
+  std::string_view Text() {
+    const uint64_t text_size = Number<size>();
+    if (!Has(text_size)) return {};
+    const std::string_view text = rest_.substr(0, text_size);
+    rest_.remove_prefix(text_size);
+    return text;
   }
 
   bool ok() const { return ok_; }
   std::string_view rest() const { return rest_; }
 
  private:
+  bool Has(uint64_t size) {
+    if (size <= rest_.size()) return true;
+    rest_ = {};
+    ok_ = false;
+    return false;
+  }
+
   std::string_view rest_;
   bool ok_ = true;
 };

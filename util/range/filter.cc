@@ -43,18 +43,19 @@ Filter::Filter(std::string_view bytes) { known_ = Parse(bytes); }
 
 bool Filter::Parse(std::string_view bytes) {
   Reader reader(bytes);
-  if (reader.Number(1) != kFilterVersion || reader.Number(8) != bytes.size()) {
+  if (reader.Number<1>() != kFilterVersion ||
+      reader.Number<8>() != bytes.size()) {
     return false;
   }
-  const uint64_t order = reader.Number(1);
+  const uint64_t order = reader.Number<1>();
   header_.order = static_cast<Order>(order);
-  header_.limits.delimiters = static_cast<size_t>(reader.Number(1));
-  header_.limits.bytes = static_cast<size_t>(reader.Number(2));
-  header_.prefixes = reader.Number(8);
-  header_.held = reader.Text(2);
-  header_.left_out = reader.Text(2);
-  header_.smallest = reader.Text(2);
-  header_.largest = reader.Text(2);
+  header_.limits.delimiters = static_cast<size_t>(reader.Number<1>());
+  header_.limits.bytes = static_cast<size_t>(reader.Number<2>());
+  header_.prefixes = reader.Number<8>();
+  header_.held = reader.Text<2>();
+  header_.left_out = reader.Text<2>();
+  header_.smallest = reader.Text<2>();
+  header_.largest = reader.Text<2>();
   const auto within = [](size_t number, size_t most) {
     return number > 0 && number <= most;
   };

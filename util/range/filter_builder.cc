@@ -57,9 +57,7 @@ bool FilterBuilder::Add(std::string_view key) {
   } else {
     shared = CommonPrefix(key, last_);
     if (shared == key.size() && shared == last_.size()) return true;
-    const bool is_larger =
-        shared == last_.size() ||
-        (shared < key.size() && ByteAt(key, shared) > ByteAt(last_, shared));
+    const bool is_larger = IsSmaller(last_, key, shared);
     if (is_larger != (order_ == Order::kBytewise)) return false;
   }
   AddPrefixes(key, shared);
@@ -72,9 +70,13 @@ void FilterBuilder::AddPrefixes(std::string_view key, size_t shared) {
   ends_.clear();
   // A prefix that ends within the shared bytes is one of the last key, too, at
   // the same place: places depend on nothing but the bytes before them.
-  places_.ForEach(key, shared, &found_, [this](size_t place, size_t bits) {
-    ends_.push_back({bits, BitOf(place)});
-  });
+  const size_t old = 8 * shared;
+  places_.ForEach(
+      key, &old,
+      [this](size_t place, size_t bits) {
+        ends_.push_back({bits, BitOf(place)});
+      },
+      shared, &found_);
   if (automatic_) {
     // Each candidate is a kind of its own.
     for (size_t i = 0; i < found_.size; ++i) {

@@ -16,9 +16,9 @@ size_t EndOfMaxBytes(std::string_view text, size_t at) {
 }
 
 // Returns how many bytes of lower all keys share with it, in the order of
-// bytes.
-size_t SharedBytes(std::string_view lower, std::string_view upper) {
-  const size_t shared = CommonPrefix(lower, upper);
+// bytes; `shared` are those of both bounds.
+size_t SharedBytes(std::string_view lower, std::string_view upper,
+                   size_t shared) {
   // All keys from "a/x" on to before "a0" begin with "a/": the byte in which
   // upper is larger by one cannot grow without reaching it.
   if (upper.size() == shared + 1 && lower.size() > shared &&
@@ -34,18 +34,19 @@ KeyRange RangeOfBounds(Order order, std::string_view lower,
                        std::optional<std::string_view> upper) {
   KeyRange range;
   range.order = order;
-  size_t shared = 0;
+  size_t shared = upper ? CommonPrefix(lower, *upper) : 0;
   if (order == Order::kBytewise) {
     range.smaller = lower;
     range.larger = upper;
-    shared = upper ? SharedBytes(lower, *upper) : EndOfMaxBytes(lower, 0);
+    range.empty = upper && !IsSmaller(lower, *upper, shared);
+    shared =
+        upper ? SharedBytes(lower, *upper, shared) : EndOfMaxBytes(lower, 0);
   } else {
     range.smaller = upper;
     range.larger = lower;
-    shared = upper ? CommonPrefix(lower, *upper) : 0;
+    range.empty = upper && !IsSmaller(*upper, lower, shared);
   }
   range.common = lower.substr(0, shared);
-  range.empty = upper && *range.smaller >= *range.larger;
   return range;
 }
 

@@ -1,5 +1,6 @@
 #include "util/range/places.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "util/range/bytes.h"
 #include "util/range/place.h"
 
 namespace deltabloom::internal::range {
@@ -31,9 +33,25 @@ Places::Places(std::vector<Place> places, const Limits& limits)
         if (kind == kNoDelimiter) kind = kinds_++;
         only_delimiter_ = static_cast<char>(places_[i].byte);
         of_kind_[kind] |= bit;
-        behind_delimiters_ = behind_delimiters_ || places_[i].bits > 0;
+        most_behind_ = std::max<size_t>(most_behind_, places_[i].bits);
       }
     }
+  }
+}
+
+void Places::FindDelimiters(std::string_view text, size_t shared,
+                            Found* found) const {
+  for (; found->size > 0; --found->size) {
+    const Found::Delimiter& last = found->delimiters[found->size - 1];
+    if (last.at < shared) break;
+    --found->counts[last.kind];
+  }
+  for (size_t at = FindDelimiter(text, shared); at < text.size();
+       at = FindDelimiter(text, at + 1)) {
+    const uint8_t kind = kind_of_byte_[ByteAt(text, at)];
+    if (found->counts[kind] == limits_.delimiters) continue;
+    found->delimiters[found->size++] = {static_cast<uint16_t>(at), kind,
+                                        ++found->counts[kind]};
   }
 }
 

@@ -49,19 +49,21 @@ class Places {
 
   const std::vector<Place>& places() const { return places_; }
 
-  // Calls fn(i, bits) for each prefix of `whole` that ends at the i-th place
-  // and after the first `shared` bytes; `bits` is its size. Only a window may
-  // end after the end of `whole`; it starts within it. Throws what a function
-  // throws, or std::invalid_argument if its ends do not ascend; then *found
-  // must be a new one in the next call. REQUIRES: *found is new and `shared` is
-  // 0, or it is that of a text which begins with the same `shared` bytes. So
-  // delimiters are looked for after these only.
+  // Calls fn(i, bits) for prefixes of `whole` that end at the i-th place;
+  // `bits` is their size. Those of at most *wanted bits are left out; fn may
+  // raise it. Only a window may end after the end of `whole`; it starts within
+  // it. Throws what a function throws, or std::invalid_argument if its ends do
+  // not ascend.
+  //
+  // With `found` delimiters are looked for only after the first `shared` bytes.
+  // REQUIRES: *found is new and `shared` is 0, or it is that of a text which
+  // begins with the same `shared` bytes, whose call did not throw.
   template <typename Fn>
-  void ForEach(std::string_view whole, size_t shared, Found* found,
-               const Fn& fn) const;
+  void ForEach(std::string_view whole, const size_t* wanted, const Fn& fn,
+               size_t shared = 0, Found* found = nullptr) const;
 
  private:
-  static constexpr uint8_t kNoDelimiter = 0xff;
+  static constexpr uint8_t kNoDelimiter = kMost;
 
   // Returns where in the text the next delimiter is, from `at` on; its size or
   // more if there is none.
@@ -71,6 +73,12 @@ class Places {
       ++at;
     return at;
   }
+  // Makes *found that of this text, which has no more bytes than limits_.
+  void FindDelimiters(std::string_view text, size_t shared, Found* found) const;
+  // Calls fn(delimiter) for those of the text from the last one on until it
+  // returns false.
+  template <typename Fn>
+  void FromLastDelimiter(std::string_view text, const Fn& fn) const;
   // Returns the ends of the place's function in the text.
   std::vector<size_t> EndsOf(const Place& place, std::string_view text) const;
 
@@ -82,7 +90,7 @@ class Places {
   char only_delimiter_ = 0;  // if there is one kind: it is found faster
   std::array<uint8_t, 256> kind_of_byte_;
   std::array<uint32_t, kMost> of_kind_{};  // the places of each kind
-  bool behind_delimiters_ = false;         // some place ends after a delimiter
+  size_t most_behind_ = 0;  // bits after a delimiter, of all places
 };
 
 // Calls fn with the number of each bit that is set.
@@ -94,14 +102,40 @@ void ForEachBit(uint32_t bits, const Fn& fn) {
 }
 
 template <typename Fn>
-void Places::ForEach(std::string_view whole, size_t shared, Found* found,
-                     const Fn& fn) const {
+void Places::FromLastDelimiter(std::string_view text, const Fn& fn) const {
+  std::array<uint16_t, kMost + 1> counts{};
+  if (kinds_ == 1) {
+    // Compilers make vector instructions of this loop.
+    uint16_t count = 0;
+    for (const char byte : text) {
+      count = static_cast<uint16_t>(count + (byte == only_delimiter_ ? 1 : 0));
+    }
+    counts[0] = count;
+  } else {
+    for (const char byte : text) {
+      ++counts[kind_of_byte_[static_cast<unsigned char>(byte)]];
+    }
+  }
+  for (size_t at = text.size(); at-- > 0;) {
+    const uint8_t kind = kind_of_byte_[ByteAt(text, at)];
+    if (kind == kNoDelimiter) continue;
+    const uint16_t count = counts[kind]--;
+    if (count > limits_.delimiters) continue;
+    if (!fn(Found::Delimiter{static_cast<uint16_t>(at), kind,
+                             static_cast<uint8_t>(count)})) {
+      return;
+    }
+  }
+}
+
+template <typename Fn>
+void Places::ForEach(std::string_view whole, const size_t* wanted, const Fn& fn,
+                     size_t shared, Found* found) const {
   const std::string_view text = whole.substr(0, limits_.bytes);
   const size_t most[] = {8 * text.size(), 8 * limits_.bytes};
-  // Calls fn if the place with this end is one of the text, and a new one.
+  // Calls fn if the place with this end is one of the text, and wanted.
   const auto end_at = [&](size_t i, size_t bits) {
-    if (bits > 8 * shared && bits <= most[places_[i].window ? 1 : 0])
-      fn(i, bits);
+    if (bits > *wanted && bits <= most[places_[i].window ? 1 : 0]) fn(i, bits);
   };
   ForEachBit(lengths_, [&](size_t i) { end_at(i, places_[i].bits); });
   ForEachBit(functions_, [&](size_t i) {
@@ -110,30 +144,24 @@ void Places::ForEach(std::string_view whole, size_t shared, Found* found,
     }
   });
   if (kinds_ == 0) return;
+  // Returns false if all places at delimiters before it end too early.
   const auto at_delimiter = [&](const Found::Delimiter& delimiter) {
+    const size_t end = 8 * (size_t{delimiter.at} + 1);
     ForEachBit(of_kind_[delimiter.kind], [&](size_t i) {
       const Place& place = places_[i];
       if (place.kind == Place::Kind::kEach || place.count == delimiter.count) {
-        end_at(i, 8 * (size_t{delimiter.at} + 1) + place.bits);
+        end_at(i, end + place.bits);
       }
     });
+    return end + most_behind_ > *wanted + 8;
   };
-  size_t size = found->size;
-  for (; size > 0 && found->delimiters[size - 1].at >= shared; --size) {
-    --found->counts[found->delimiters[size - 1].kind];
+  if (found == nullptr) {
+    FromLastDelimiter(text, at_delimiter);
+    return;
   }
-  if (behind_delimiters_) {
-    for (size_t i = 0; i < size; ++i) at_delimiter(found->delimiters[i]);
-  }
-  for (size_t at = FindDelimiter(text, shared); at < text.size();
-       at = FindDelimiter(text, at + 1)) {
-    const uint8_t kind = kind_of_byte_[ByteAt(text, at)];
-    if (found->counts[kind] == limits_.delimiters) continue;
-    found->delimiters[size] = {static_cast<uint16_t>(at), kind,
-                               ++found->counts[kind]};
-    at_delimiter(found->delimiters[size++]);
-  }
-  found->size = size;
+  FindDelimiters(text, shared, found);
+  size_t n = found->size;
+  while (n > 0 && at_delimiter(found->delimiters[n - 1])) --n;
 }
 
 }  // namespace deltabloom::internal::range

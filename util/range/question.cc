@@ -63,9 +63,7 @@ Question QuestionOf(const KeyRange& range, const Places& places) {
   const size_t common = 8 * range.common.size();
   size_t longest = 0;
   size_t count = 0;
-  Places::Found found;
-  places.ForEach(range.common, 0, &found, [&](size_t, size_t bits) {
-    if (bits <= longest) return;
+  places.ForEach(range.common, &longest, [&](size_t, size_t bits) {
     // A window may end after the bytes that all keys share.
     const size_t prefixes = bits <= common ? 1 : CountPrefixes(range, bits);
     if (prefixes > Question::kMaxPrefixes) return;

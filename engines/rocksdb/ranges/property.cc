@@ -24,11 +24,11 @@ std::string RangePropertyHeader(const RangeProperty& property) {
 
 bool ParseRangeProperty(std::string_view bytes, RangeProperty* property) {
   range::Reader reader(bytes);
-  const bool known = reader.Number(1) == kPropertyVersion;
-  property->timestamp_size = static_cast<size_t>(reader.Number(1));
-  property->transform = reader.Text(1);
-  property->comparator = reader.Text(1);
-  property->entries = reader.Number(8);
+  const bool known = reader.Number<1>() == kPropertyVersion;
+  property->timestamp_size = static_cast<size_t>(reader.Number<1>());
+  property->transform = reader.Text<1>();
+  property->comparator = reader.Text<1>();
+  property->entries = reader.Number<8>();
   property->filter = reader.rest();
   return known && reader.ok();
 }

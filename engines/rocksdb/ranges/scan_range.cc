@@ -68,8 +68,8 @@ ScanRange::ScanRange(const rocksdb::ReadOptions& options,
   const auto all = {&lower_, &upper_, &prefix_};
   size_t size = 0;
   for (const auto* const slice : all) size += *slice ? (*slice)->size() : 0;
-  bytes_.reset(new char[size]);
-  char* at = bytes_.get();
+  if (size > sizeof(few_bytes_)) more_bytes_.reset(new char[size]);
+  char* at = more_bytes_ == nullptr ? few_bytes_ : more_bytes_.get();
   for (auto* const slice : all) {
     if (!*slice) continue;
     const char* const copy = at;

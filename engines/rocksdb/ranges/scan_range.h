@@ -59,7 +59,10 @@ class ScanRange {
   }
 
   const rocksdb::Comparator* const comparator_;
-  std::unique_ptr<char[]> bytes_;  // of the bounds and the prefix
+  // The bytes of the bounds and of the prefix. Those of most scans are few, so
+  // that they are not allocated.
+  char few_bytes_[256];
+  std::unique_ptr<char[]> more_bytes_;
   std::optional<rocksdb::Slice> lower_, upper_, prefix_;
 };
 

@@ -64,14 +64,13 @@ std::string ParsedRangeOptions::Set(const RocksDBRangeOptions& from) {
 std::optional<Order> ParsedRangeOptions::OrderOf(
     std::string_view comparator) const {
   if (order) return order;
-  constexpr std::string_view kTimestamps = ".u64ts";
-  if (comparator.size() > kTimestamps.size() &&
-      comparator.substr(comparator.size() - kTimestamps.size()) ==
-          kTimestamps) {
-    comparator.remove_suffix(kTimestamps.size());
-  }
-  if (comparator == "leveldb.BytewiseComparator") return Order::kBytewise;
-  if (comparator == "rocksdb.ReverseBytewiseComparator") return Order::kReverse;
+  const auto is = [comparator](std::string_view name) {
+    return comparator.substr(0, name.size()) == name &&
+           (comparator.size() == name.size() ||
+            comparator.substr(name.size()) == ".u64ts");
+  };
+  if (is("leveldb.BytewiseComparator")) return Order::kBytewise;
+  if (is("rocksdb.ReverseBytewiseComparator")) return Order::kReverse;
   return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 #include "engines/rocksdb/ranges/table_question.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,10 +23,10 @@ using range::Answer;
 TableQuestion::TableQuestion(const RangesState& state, const ScanRange& range,
                              const rocksdb::Comparator& comparator)
     : options_(state.options),
-      comparator_(comparator),
+      comparator_(comparator.Name()),
+      timestamp_size_(comparator.timestamp_size()),
       asked_(FindPrefixFunction, &options_.places.places, options_.prefixes) {
-  const std::optional<range::Order> order =
-      options_.FilterOrderOf(comparator.Name());
+  const std::optional<range::Order> order = options_.FilterOrderOf(comparator_);
   if (!order) {
     usable_ = false;
     return;
@@ -52,21 +53,24 @@ TableQuestion::TableQuestion(const RangesState& state, const ScanRange& range,
 
 Answer TableQuestion::Ask(const rocksdb::TableProperties& table,
                           bool backward) {
-  static const auto& name = *new std::string(kRangePropertyName);
   if (!usable_) return Answer::kUnknown;
-  const auto found = table.user_collected_properties.find(name);
+  // Mostly the first property, as those of RocksDB begin with "rocksdb.".
+  const auto& properties = table.user_collected_properties;
+  const auto found =
+      std::find_if(properties.begin(), properties.end(), [](const auto& one) {
+        return one.first == std::string_view(kRangePropertyName);
+      });
   RangeProperty property;
-  if (found == table.user_collected_properties.end() ||
+  if (found == properties.end() ||
       !ParseRangeProperty(found->second, &property)) {
     return Answer::kUnknown;
   }
   std::string_view transform;
   if (options_.transform != nullptr) transform = options_.transform->text;
-  const std::string_view comparator = comparator_.Name();
   if (property.transform != transform ||
-      property.timestamp_size != comparator_.timestamp_size() ||
-      property.comparator != comparator ||
-      table.comparator_name != comparator ||
+      property.timestamp_size != timestamp_size_ ||
+      property.comparator != comparator_ ||
+      table.comparator_name != comparator_ ||
       // The collector has seen every entry.
       property.entries + table.num_range_deletions != table.num_entries) {
     return Answer::kUnknown;

@@ -1,7 +1,9 @@
 // Asks the range filter of a table about the keys of a scan.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "engines/rocksdb/ranges/scan_range.h"
 #include "engines/rocksdb/ranges/state.h"
@@ -32,7 +34,8 @@ class TableQuestion {
 
  private:
   const ParsedRangeOptions& options_;
-  const rocksdb::Comparator& comparator_;
+  const std::string_view comparator_;  // its name
+  const size_t timestamp_size_;
   bool usable_ = true;                       // the keys of the scan are known
   std::string mapped_lower_, mapped_upper_;  // by the key transform
   range::KeyRange keys_;
