@@ -22,7 +22,9 @@ done
 
 script/bootstrap build core bindings
 # Those of Debian 12 are too old for the packages.
-for program in cargo npm; do
+programs=(cargo)
+[[ " ${languages[*]} " != *" node "* ]] || programs+=(npm)
+for program in "${programs[@]}"; do
   command -v "$program" >/dev/null || { echo "$script: --long bindings needs $program in PATH" >&2; exit 1; }
 done
 cmake -S . -B build/bindings -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_FAST_BUILD=ON \
@@ -30,6 +32,8 @@ cmake -S . -B build/bindings -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_FA
 cmake --build build/bindings -j "${JOBS:-$(nproc)}" --target deltabloom_rocksdb_plugin
 export DELTABLOOM_PLUGIN=$top/build/bindings/engines/rocksdb/libdeltabloom_rocksdb_plugin.so
 
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 # The counts of false positives of a page's programs.
 declare -A counts=([go]=2 [node]=1 [python]=1)
 
@@ -49,19 +53,18 @@ run_crate() {
   echo "== $name as a package"
   tar -xzf build/crates/"$name"-[0-9]*.crate -C build/crates
   cd build/crates/"$name"-[0-9]*/
-  answer=$(CARGO_TARGET_DIR=$target cargo run --quiet --example database "$(mktemp -d)")
+  answer=$(CARGO_TARGET_DIR=$target cargo run --quiet --example database "$(mktemp -d -p "$work")")
   echo "$answer"
   grep -qx '100000 of 100000 keys found' <<<"$answer"
   library=$(find "$target" -path "*/$2-*/librocksdb.a" -printf '%T@ %p\n' | sort -n | sed -n '$s/^[^ ]* //p')
-  headers=$(mktemp -d)
+  headers=$(mktemp -d -p "$work")
   cp -r "$(cargo metadata --format-version 1 | grep -o "[^\"]*/$2-[0-9][^\"/]*/Cargo.toml" |
     xargs dirname)/rocksdb/include/." "$headers"
   minor=$(sed -n 's/^#define ROCKSDB_MINOR //p' "$headers/rocksdb/version.h")
   sed -i "s/^#define ROCKSDB_MINOR .*/#define ROCKSDB_MINOR $((minor - 1))/" "$headers/rocksdb/version.h"
   answer=$(ROCKSDB_LIB_DIR=$(dirname "$library") ROCKSDB_STATIC=1 ROCKSDB_INCLUDE_DIR=$headers CARGO_TARGET_DIR=$target/other \
-    cargo run --quiet --example database "$(mktemp -d)" 2>&1 || true)
+    cargo run --quiet --example database "$(mktemp -d -p "$work")" 2>&1 || true)
   grep -E "built for RocksDB 11\.$((minor - 1))\.[0-9]+, but the RocksDB loaded is 11\.$minor\." <<<"$answer"
-  rm -r "$headers"
   cd "$top"
 }
 
