@@ -126,8 +126,8 @@ class RangeVerifier {
   // bytes behind an end.
   bool DeniesPrefixes(std::string_view key) {
     sizes_ = {internal::range::CommonPrefix(key, last_) + 1, key.size()};
-    internal::range::Places::Found found;
-    places_.ForEach(key, 0, &found, [this](size_t, size_t bits) {
+    const size_t none = 0;
+    places_.ForEach(key, &none, [this](size_t, size_t bits) {
       sizes_.push_back(bits / 8);
       sizes_.push_back(bits / 8 - (bits >= 8 ? 1 : 0));
     });
