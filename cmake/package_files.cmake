@@ -40,7 +40,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
       FILES_MATCHING PATTERN "*.md" PATTERN images EXCLUDE PATTERN performance EXCLUDE)
   endif()
   if(component STREQUAL "deltabloom_plugin")
-    # They are preloaded or opened by path, and no program is linked with them.
+    # Its libraries are preloaded or opened by path, and no program is linked with them.
     set(overrides ${root}/share/lintian)
     file(WRITE ${overrides}/overrides/${package}
       "${package}: sharedobject-in-library-directory-missing-soname *\n")

@@ -52,7 +52,7 @@ class Packages(unittest.TestCase):
         }
         packed = []
         for name, files in self.files.items():
-            # What is in packages only.
+            # These files are in packages only.
             documents = {
                 file
                 for file in files

@@ -640,7 +640,7 @@ TEST_P(ConstructionChargeTest, AbsorbsAStrictLimit) {
 }
 
 #if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 703
-// As RocksDB does it with its own filters.
+// RocksDB decides so for its own filters.
 TEST(CacheToChargeTest, TheRoleCountsBeforeTheRest) {
   using Decision = rocksdb::CacheEntryRoleOptions::Decision;
   const struct {

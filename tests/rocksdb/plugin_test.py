@@ -130,7 +130,8 @@ class Preload(Programs):
             ),
         ):
             errors = self.bench(policy, "fillseq").stderr
-            # Without what filters get instead. RocksDB makes the policy more than once.
+            # The line goes on with what filters get instead, and comes more than once, as
+            # RocksDB makes the policy more than once.
             said = {line.split(": tables")[0] for line in re.findall("^deltabloom.*", errors, re.M)}
             self.assertEqual(list(said), lines)
 

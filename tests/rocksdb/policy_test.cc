@@ -127,8 +127,9 @@ TEST(PolicyTest, EveryDatabaseGetsItsLogLine) {
   }
 }
 
-// A process may open databases for years, with one policy for all.
-TEST(PolicyTest, LogsAreForgottenButNotThoseInUse) {
+// A process may open databases for years, with one policy for all: it remembers
+// which LOGs have its line, but no more of them than a thousand.
+TEST(PolicyTest, TheThousandthAndFirstLogMakesItForgetTheOthers) {
   const PolicyPtr policy = Deltabloom();
   std::vector<LineLogger> logs(1001);
   const auto build = [&](size_t i) { NewBuilder(*policy, &logs[i]); };

@@ -148,7 +148,7 @@ class EstimateDatabase(DatabaseTest):
                 )
                 (family,) = self.estimate(database)["column_families"]
                 estimated = family["now"]["absent_reads"]
-                # As many as read 6,000 blocks, so that chance is 1.3 %.
+                # They read 6,000 blocks, so that chance is 1.3 %.
                 reads = round(max(20000, 6000 / estimated))
                 measured = self.measured(database, num, reads)
                 # The tree is still the same.

@@ -57,13 +57,19 @@ void Partitioned(Options*, BlockBasedTableOptions* table) {
   table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
 }
 
-// Cuts partitions of filters where those of the index are cut, which RocksDB
-// 10.6 no longer does by default; returns whether it did before.
-bool CutWithIndex([[maybe_unused]] BlockBasedTableOptions* table) {
+// Returns whether RocksDB cuts partitions of filters where those of the index
+// are cut, by default, as it did before 10.6.
+bool CutsWithIndex() {
 #if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 906
-  return !std::exchange(table->decouple_partitioned_filters, false);
+  return !BlockBasedTableOptions().decouple_partitioned_filters;
 #else
   return true;
+#endif
+}
+
+void CutWithIndex([[maybe_unused]] BlockBasedTableOptions* table) {
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 906
+  table->decouple_partitioned_filters = false;
 #endif
 }
 
@@ -315,7 +321,7 @@ Change Checksum(rocksdb::ChecksumType type) {
   return [type](auto*, auto* table) { table->checksum = type; };
 }
 
-// Without effect if RocksDB was built without this compression.
+// Tables are not compressed if RocksDB was built without this compression.
 Change Compressed(rocksdb::CompressionType type) {
   return [type](auto* options, auto*) {
     const auto supported = rocksdb::GetSupportedCompressions();
@@ -591,9 +597,7 @@ TEST_F(Refilter, Timestamps) {
     EXPECT_EQ(file.at("entries"), std::size(kTimes) * kKeys);
     // The versions of a key can be in two partitions, which both are asked if
     // the index's are cut there.
-    BlockBasedTableOptions table;
-    EXPECT_EQ(file.at("keys_asked") > kKeys,
-              partitioned && CutWithIndex(&table));
+    EXPECT_EQ(file.at("keys_asked") > kKeys, partitioned && CutsWithIndex());
     run(kCompact, [](auto* db, auto* family, const std::string& key) {
       for (const rocksdb::Slice time : kTimes) {
         rocksdb::ReadOptions read;

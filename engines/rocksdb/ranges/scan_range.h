@@ -59,8 +59,8 @@ class ScanRange {
   }
 
   const rocksdb::Comparator* const comparator_;
-  // The bytes of the bounds and of the prefix. Those of most scans are few, so
-  // that they are not allocated.
+  // The bytes of the bounds and of the prefix. They are allocated only if the
+  // two bounds have more than 128 bytes each.
   char few_bytes_[256];
   std::unique_ptr<char[]> more_bytes_;
   std::optional<rocksdb::Slice> lower_, upper_, prefix_;
