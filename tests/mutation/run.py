@@ -301,7 +301,10 @@ class Tree:
         )
 
     def digest(self, target):
-        return hashlib.sha256((self.build / target).read_bytes()).hexdigest()
+        program = self.build / target
+        # The library that LD_PRELOAD names loads the module from a folder beside it.
+        modules = sorted(program.parent.glob("deltabloom/*.so"))
+        return hashlib.sha256(b"".join(p.read_bytes() for p in [program, *modules])).hexdigest()
 
     def run(self, test, cpu_seconds):
         """None if it passed, else how it failed."""
