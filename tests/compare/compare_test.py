@@ -74,11 +74,13 @@ class Compare(unittest.TestCase):
             )
             self.assertLess(reads["deltabloom-compact-uniform"], reads["rocksdb-bloom"])
             self.assertLess(reads["deltabloom"], reads["rocksdb-bloom"])
-            # Tables of the upper levels have 12.5 bits per key.
+            # Tables above the last level have 12.5 bits per key; how many keys they hold
+            # is chance.
             stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
-            self.assertLess(stored["deltabloom-compact-uniform-10-full-grown"], 10.15)
-            self.assertGreater(stored["deltabloom-10-full-grown"], 10.15)
-            self.assertLess(stored["deltabloom-10-full-grown"], 12.5)
+            for name, most in (("deltabloom-compact-uniform", 10.15), ("deltabloom", 12.5)):
+                bits_per_key = stored[name + "-10-full-grown"]
+                self.assertGreaterEqual(bits_per_key, 10, name)
+                self.assertLess(bits_per_key, most, name)
 
 
 if __name__ == "__main__":
