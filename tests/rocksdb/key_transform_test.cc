@@ -16,6 +16,7 @@
 #include "engines/rocksdb/base/options.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/cache.h"
+#include "table/framing.h"
 #include "tests/random.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/test_db.h"
@@ -214,6 +215,24 @@ TEST(KeyTransformOptionTest, OtherFiltersAreNotUsed) {
     EXPECT_CONTAINS(db.Log(), in_the_log);
     if (after != "none") db.ExpectFiltered(0, kKeys, Upper);
   }
+}
+
+// Filters of a transform that this process has not registered: which one was
+// it?
+TEST(KeyTransformOptionTest, AnUnknownTransformIsNamedByItsId) {
+  internal::SealOptions seal;
+  seal.keys.transformed = true;
+  seal.keys.transform_id = 0x0badcafe;
+  std::string filter(internal::SealedFramingSize(seal), '\0');
+  internal::Seal(reinterpret_cast<unsigned char*>(filter.data()), 0,
+                 internal::kEmptyLastByte, seal);
+  const PolicyPtr policy = PolicyWith("ascii_lowercase");
+  EXPECT_EQ(Matches(*policy, filter, {"b"}), 1);
+  TestDb db(OptionsFor(kIgnoringCase, policy));
+  db.Load(0, kKeys);
+  EXPECT_CONTAINS(db.Log(),
+                  "has one with id 0badcafe that is not registered in this "
+                  "process");
 }
 
 TEST(KeyTransformOptionTest, EmptyFilterOfAnotherTransformMayMatch) {
