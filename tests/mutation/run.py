@@ -91,7 +91,7 @@ TESTS = [
     ("engines/rocksdb/policy/builder_warnings.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/policy/built_filter.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/policy/corruption_check.*", [*POLICY, *BUILDING]),
-    ("engines/rocksdb/policy/filter_size.*", [*POLICY, *BUILDING]),
+    ("engines/rocksdb/policy/filter_size.*", [*POLICY, *BUILDING, "tool_rocksdb_test"]),
     ("engines/rocksdb/policy/memory_charge.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/ranges/*", ["rocksdb_ranges_*test", "range_property_fuzz_replay"]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
