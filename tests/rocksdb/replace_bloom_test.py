@@ -294,6 +294,8 @@ class AtTheEnd(InAFolder):
         options.write_text(stock.OPTIONS % "deltabloom:10")
         with_options = self.db_bench(f"--options_file={options}")
         self.assertEqual(self.said(*with_options), [])
+        only_reads = ("--use_existing_db=1", "--benchmarks=readrandom")
+        self.assertEqual(self.said(*with_options, *only_reads), [])
         self.assertEqual(self.said(*self.db_bench("--bloom_bits=10"), preload=LIBRARY), [])
         # A shell only starts others: it prints no line, they do.
         self.assertEqual(self.said("sh", "-c", "ls /; true"), [])
