@@ -1116,6 +1116,33 @@ TEST_F(RangesTimestampTest, BoundsHaveNone) {
   EXPECT_GE(db_.counted.Since().tables_rejected, 2u);
 }
 
+// A key is compared with the bounds without what iter_start_ts adds to it.
+TEST_F(RangesTimestampTest, BoundsOfVersionsThatTheInnerIteratorDoesNotKeep) {
+  PutAt("a", 10);
+  PutAt("a", 20);
+  PutAt("b", 10);
+  db_.Flush();
+  const std::string at = Timestamp(20);
+  const std::string start = Timestamp(0);
+  const Slice at_slice = at;
+  const Slice start_slice = start;
+  ReadOptions read;
+  read.timestamp = &at_slice;
+  read.iter_start_ts = &start_slice;
+  const auto scan = db_.ranges->NewIterator(
+      [&](ReadOptions with) {
+        with.iterate_upper_bound = nullptr;
+        return db_->NewIterator(with, db_->DefaultColumnFamily());
+      },
+      read, "a", std::string_view("a\0", 2));
+  Strings values;
+  for (scan->SeekToFirst(); scan->Valid(); scan->Next()) {
+    values.push_back(scan->value().ToString());
+  }
+  EXPECT_OK(scan->status());
+  EXPECT_EQ(values, (Strings{"at 20", "at 10"}));
+}
+
 TEST_F(RangesTimestampTest, OlderVersionsAndDeletesInOtherTables) {
   PutAt("a", 1);
   PutAt("k", 1);

@@ -410,6 +410,17 @@ TEST(RangesByNameTest, OptionsTakeEffect) {
   EXPECT_EQ(property_with("prefixes=12;comparator=unknown"), "");
 }
 
+TEST(RangesByNameTest, WithoutOptionsDelimitersAreFound) {
+  Options options = MakeOptions({nullptr});
+  options.table_properties_collector_factories = {FactoryByName("")};
+  TestDb db(options);
+  for (int i = 0; i < 100; ++i) EXPECT_OK(db->Put({}, "a/" + Key(i), ""));
+  EXPECT_OK(db->Flush({}));
+  const Strings properties = PropertiesIn(db.Tables());
+  ASSERT_EQ(properties.size(), 1u);
+  EXPECT_CONTAINS(properties[0], "'/'");
+}
+
 TEST(RangesByNameTest, WritesTheProperty) {
   const FactoryPtr factory = FactoryByName("bits_per_key=12;prefixes=12");
   const std::unique_ptr<Collector> collector(
