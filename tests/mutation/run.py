@@ -93,7 +93,10 @@ TESTS = [
     ("engines/rocksdb/policy/corruption_check.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/policy/filter_size.*", [*POLICY, *BUILDING, "tool_rocksdb_test"]),
     ("engines/rocksdb/policy/memory_charge.*", [*POLICY, *BUILDING]),
-    ("engines/rocksdb/ranges/*", ["rocksdb_ranges_*test", "range_property_fuzz_replay"]),
+    (
+        "engines/rocksdb/ranges/*",
+        ["rocksdb_ranges_*test", "rocksdb_c_test", "range_property_fuzz_replay"],
+    ),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
     (
         "util/rates/*",
