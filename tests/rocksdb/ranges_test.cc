@@ -477,6 +477,22 @@ TEST(RangesByNameTest, OptionsFilesRoundTrip) {
   EXPECT_EQ(db.counted.Since().filters_built, 1u);
 }
 
+// It is left out, or no process could read the options again.
+TEST(RangesByNameTest, AComparatorsNameThatOptionsFilesCannotHold) {
+  const TestComparator comparator(
+      "mine; v=2", [](std::string_view key) { return std::string(key); });
+  RocksDBRangeOptions options;
+  options.key_order = "bytewise";
+  ColumnFamilyOptions family;
+  family.comparator = &comparator;
+  AddTo(NewRanges(options).get(), &family);
+  const FactoryPtr factory = family.table_properties_collector_factories.at(0);
+  FactoryPtr again;
+  ASSERT_OK(Factory::CreateFromString(
+      Strict(), factory->Customizable::ToString(Strict()), &again));
+  EXPECT_EQ(OptionOf(again, "key_order"), "bytewise");
+}
+
 // RocksDB fails to read the options, or with ignore_unsupported_options, as
 // ldb and others set it, drops the collector without a word.
 TEST(RangesByNameTest, ProcessesThatDoNotKnowTheName) {
