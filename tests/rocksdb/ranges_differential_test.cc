@@ -456,6 +456,9 @@ class RangesDifferentialTest : public ::testing::TestWithParam<KeyShape> {
       moves.refresh = read_.snapshot == nullptr && !read_.tailing &&
                       read_.timestamp == nullptr;
       moves.forward_only = read_.tailing || read_.iter_start_ts != nullptr;
+      if (test_->configuration_->order == Order::kIgnoreCase) {
+        moves.compared = kIgnoreCase.compared;
+      }
       const auto target = [&] {
         const std::string key =
             random->Below(2) == 0 ? test_->KeyOf(random) : bounds_.lower;
